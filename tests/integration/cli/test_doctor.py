@@ -15,6 +15,7 @@ from commonplace.cli.commands.checks import (
     check_judge,
     check_model,
     check_operational,
+    check_second_opinion,
 )
 from commonplace.core.errors import EmbeddingError, ModelAccessError, ModelOutputError, ModelUnavailableError
 from commonplace.core.settings import Settings
@@ -26,6 +27,7 @@ from commonplace.storage.migrations.opening import open_database
 from commonplace.storage.trial import trial
 from support.commands import CommandLine, Done
 from support.deadlines import DEADLINE_S
+from support.judging import make_pair_wait
 from support.model_api import Decides, Fails, ModelApi, Says
 from support.service import open_app_memory
 
@@ -160,6 +162,30 @@ async def test_a_judge_without_its_network_says_why(
     monkeypatch.setattr(network, "NETWORK", damaged)
     with pytest.raises(EmbeddingError, match="word for word only: the judge's network cannot be read: "):
         await check_judge(settings)
+
+
+@pytest.mark.requirement("JDG-08.3")
+@pytest.mark.parametrize(
+    ("judge", "model", "adviser"),
+    [
+        ("session", None, "the CLI of a session"),
+        ("session", "codex", "the CLI of a session, or else codex"),
+        ("model", "codex", "codex after a session"),
+        ("model", None, "nobody, because COMMONPLACE_MODEL is not set"),
+        ("review", "codex", "off: doubtful pairs wait for a person"),
+    ],
+)
+async def test_the_doctor_says_who_decides_doubtful_pairs(
+    settings: Settings, judge: str, model: str | None, adviser: str
+) -> None:
+    """And how many pairs wait; nobody is asked."""
+    async with OperationalMemory.open(settings) as memory:
+        await make_pair_wait(memory, "Runs version 2.3", "Was upgraded to 2.4")
+    chosen = settings.model_copy(update={"judge": judge, "model": model})
+    assert await check_second_opinion(chosen) == (
+        f"{adviser}; 0 calls in the last 24 hours of at most 50: 0 of 0 pairs decided (at most 200), 0 tokens, "
+        "0.0 s; 1 pair waits: commonplace review"
+    )
 
 
 @pytest.mark.requirement("DIG-05.4")

@@ -34,7 +34,7 @@ from commonplace.llm import (
     open_consolidation_model,
     open_model,
 )
-from commonplace.operational import MemoryFilter, OperationalMemory
+from commonplace.operational import MOST_CALLS_A_DAY, MOST_PAIRS_A_DAY, MemoryFilter, OperationalMemory
 from commonplace.projects import Projects
 from commonplace.services.health import HealthWarning, read_health, warnings_of
 from commonplace.services.opening import OpenedMemories
@@ -199,6 +199,30 @@ async def check_judge(settings: Settings) -> str:
     )
 
 
+async def check_second_opinion(settings: Settings) -> str:
+    """Return who decides doubtful pairs of lessons, and what that cost in the last 24 hours; nobody is asked."""
+    async with OperationalMemory.open(settings) as memory:
+        figures, waiting = await memory.second_opinions.figures(), await memory.reviews.count()
+    cost = (
+        f"{plural(figures.calls, 'call')} in the last 24 hours of at most {MOST_CALLS_A_DAY}: "
+        f"{figures.decided} of {plural(figures.pairs, 'pair')} decided (at most {MOST_PAIRS_A_DAY}), "
+        f"{plural(figures.tokens, 'token')}, {figures.took_ms / 1000:.1f} s"
+    )
+    waits = f"{plural(waiting, 'pair waits', 'pairs wait')}{': commonplace review' if waiting else ''}"
+    return f"{_adviser_text(settings)}; {cost}; {waits}"
+
+
+def _adviser_text(settings: Settings) -> str:
+    model = settings.model if names_language_model(settings) else None
+    match settings.judge:
+        case "review":
+            return "off: doubtful pairs wait for a person"
+        case "model":
+            return f"{model} after a session" if model else "nobody, because COMMONPLACE_MODEL is not set"
+        case "session":
+            return f"the CLI of a session, or else {model}" if model else "the CLI of a session"
+
+
 async def check_postgres(settings: Settings) -> str:
     """Start or reach PostgreSQL; write, search by vector and delete in a temporary table.
 
@@ -296,6 +320,7 @@ CHECKS: Final[dict[str, Callable[[Settings], Awaitable[str]]]] = {
     "clock": check_clock,
     "embedding": check_embedding,
     "judge": check_judge,
+    "second opinion": check_second_opinion,
     MODEL: check_model,
     "PostgreSQL": check_postgres,
     "knowledge memory": check_knowledge,
