@@ -8,9 +8,10 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -36,6 +37,7 @@ from commonplace.operational.model.second_opinions import (
     OpinionFigures,
     SecondOpinion,
 )
+from commonplace.operational.run import second_opinion
 from commonplace.operational.run.runner import RunOutcome, RunReport, Watcher
 from commonplace.operational.run.schedule import Stop
 from commonplace.operational.run.second_opinion import (
@@ -245,28 +247,28 @@ async def test_nothing_is_asked_where_no_pair_waits(api: ModelApi, claude: Cli, 
 
 @pytest.mark.requirement("JDG-08.2")
 @pytest.mark.parametrize(
-    ("steps", "reason"),
+    ("step", "timeout_s", "reason"),
     [
-        ((Says("I would rather not."),), "answered twice, but not in the form of"),
-        ((Fails(status=400, message="no"),), "the claude CLI failed: API Error: 400 no"),
-        ((Fails(status=529, message="busy"),), "busy"),
-        ((Hangs(),), "gave no answer within 6 s"),
+        (Says("I would rather not."), DEADLINE_S, "answered twice, but not in the form of"),
+        (Fails(status=400, message="no"), DEADLINE_S, "the claude CLI failed: API Error: 400 no"),
+        (Fails(status=529, message="busy"), DEADLINE_S, "busy"),
+        (Hangs(), 2.0, "gave no answer within 2 s"),
     ],
 )
 async def test_no_answer_leaves_the_pairs_waiting(
-    api: ModelApi, claude: Cli, settings: Settings, steps: tuple[Step, ...], reason: str
+    api: ModelApi, claude: Cli, settings: Settings, step: Step, timeout_s: float, reason: str
 ) -> None:
     """The session is what it was, and the receipt says why."""
-    short = settings.model_copy(update={"model_timeout_s": 6.0})
-    async with OperationalMemory.open(short) as memory:
+    chosen = settings.model_copy(update={"model_timeout_s": timeout_s})
+    async with OperationalMemory.open(chosen) as memory:
         await make_pair_wait(memory, OLD, NEW)
-    api.script(Says("All is well."), *steps)
-    report = await run(short, claude.executable, environ=claude.environ)
+    api.script(Says("All is well."), step)
+    report = await run(chosen, claude.executable, environ=claude.environ)
     assert report.outcome is RunOutcome.COMPLETED
     assert report.second_opinion is not None
     assert (report.second_opinion.asked, report.second_opinion.decided) == (1, ())
     assert reason in report.second_opinion.reason
-    async with OperationalMemory.open(short) as memory:
+    async with OperationalMemory.open(chosen) as memory:
         assert len(await memory.reviews.list()) == 1
         assert await confidences(memory) == [0.7, 0.7]
         assert (await memory.second_opinions.figures()).calls == 1
@@ -562,6 +564,23 @@ async def test_the_operator_interrupts_a_model_that_does_not_answer(operational:
     assert opinion is not None
     assert (opinion.asked, opinion.decided, opinion.reason) == (1, (), INTERRUPTED)
     assert len((await operational.second_opinions.begin("x")).pairs) == 1
+
+
+@pytest.mark.requirement("JDG-08.2")
+async def test_a_database_that_does_not_answer_holds_up_no_command(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process holds it; the model is not asked."""
+    monkeypatch.setattr(second_opinion, "DATABASE_S", 0.1)
+    chosen = settings.model_copy(update={"model_timeout_s": 0.1, "model": "codex"})
+    adviser = Adviser(settings=chosen, executable=Path("/nowhere/codex"), environ={})
+    async with OperationalMemory.open(settings) as memory:
+        await make_pair_wait(memory, OLD, NEW)
+        with closing(sqlite3.connect(settings.database_path)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            opinion = await ask_second_opinion(memory, adviser)
+        assert opinion == SecondOpinion(model="codex", reason="the database did not answer in time")
+        assert (await memory.second_opinions.figures()).calls == 0
 
 
 @pytest.mark.requirement("JDG-08.5")

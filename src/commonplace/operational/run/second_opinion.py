@@ -7,13 +7,14 @@ waiting. Each decision is remembered for the two texts, includes the model's exp
 Source: JDG-05, JDG-08.
 """
 
+import asyncio
 import json
 import logging
 import os
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -46,6 +47,9 @@ from commonplace.prompts.fence import data_notice, fence
 
 PURPOSE: Final = "operational.judge"
 """The name of the call in the model's ledger."""
+
+DATABASE_S: Final = 30.0
+"""Seconds that the command waits for the database, besides the time limit of the model."""
 
 INTERRUPTED: Final = "the operator ended it"
 
@@ -96,20 +100,15 @@ class Adviser:
     model: str | None = None
     environ: Mapping[str, str]
 
-    @asynccontextmanager
-    async def open(self) -> AsyncGenerator[Model]:
-        """Yield the model.
+    def open(self) -> AbstractAsyncContextManager[Model]:
+        """Open the model for a block.
 
         Raises:
             SettingsError: A program, an extra or a key is missing.
         """
-        opened = (
-            open_model(self.settings, environ=self.environ)
-            if self.executable is None
-            else open_cli_model(self.settings, self.executable, model=self.model, environ=self.environ)
-        )
-        async with opened as model:
-            yield model
+        if self.executable is None:
+            return open_model(self.settings, environ=self.environ)
+        return open_cli_model(self.settings, self.executable, model=self.model, environ=self.environ)
 
     @property
     def name(self) -> str:
@@ -161,8 +160,10 @@ async def ask_second_opinion(
     Failures are in the answer, not raised, because the session is over and stored.
     """
     try:
-        async with adviser.open() as model:
+        async with asyncio.timeout(adviser.settings.model_timeout_s + DATABASE_S), adviser.open() as model:
             return await ask_model(memory, model, stop=stop, limited=limited)
+    except TimeoutError:
+        return SecondOpinion(model=adviser.name, reason="the database did not answer in time")
     except (CommonplaceError, OSError) as error:
         return SecondOpinion(model=adviser.name, reason=str(error))
     except Exception as error:
