@@ -129,10 +129,10 @@ class Settings(BaseModel):
         default=None,
         description="time zone of dates in prompts, such as Europe/Berlin; unset: the zone of this machine",
     )
-    judge: Literal["rules", "model"] = Field(
-        default="rules",
-        description="how to decide doubtful pairs of operational memories after a session; rules: the pairs wait for "
-        "review",
+    judge: Literal["session", "model", "review"] = Field(
+        default="session",
+        description="what decides doubtful pairs of lessons after ops run and ops watch; session: the CLI of the "
+        "session, or else model; model: model; review: they wait for review",
     )
     memory_budget: Annotated[int, Field(ge=0)] = Field(
         default=2000, description="token budget of the operational block"

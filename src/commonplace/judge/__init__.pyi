@@ -1,6 +1,9 @@
 from commonplace.judge.comparing import Compared as Compared
 from commonplace.judge.comparing import Judge as Judge
 from commonplace.judge.comparing import judge as judge
+from commonplace.judge.network import NETWORK as NETWORK
+from commonplace.judge.network import read_network as read_network
+from commonplace.judge.network import recipe_name as recipe_name
 from commonplace.judge.pairs import PairVerdict as PairVerdict
 from commonplace.judge.remarks import remark as remark
 from commonplace.judge.stances import Comparisons as Comparisons

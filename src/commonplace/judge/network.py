@@ -9,6 +9,7 @@ Source: JDG-06.
 # The types of ONNX Runtime are partly open.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
+import hashlib
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
 from commonplace.core.errors import ModelDamagedError
@@ -30,6 +32,9 @@ from commonplace.judge.pair_graph import CHANCES, CLASSES, ROLE_IDS, build_pair_
 NETWORK: Final = Path(__file__).with_name("network.safetensors")
 BATCH: Final = 16
 """Pairs in one run: more take no less time each (``benchmarks/judge.py``)."""
+
+NAME_CHARS: Final = 12
+"""The length of a recipe's name."""
 
 MOST_KNOWN: Final = 8_192
 """Pairs whose probabilities are kept: a block is made for every model call, mostly of the same texts."""
@@ -107,6 +112,30 @@ def open_network() -> PairNetwork:
     with _opening:
         if not _open:
             home = load_settings(read_current_directory=False).settings.home
-            files = find_model(EmbeddingOptions(cache_dir=home / "models"))
-            _open.append(PairNetwork(build_pair_graph(files.weights, NETWORK), files.tokenizer))
+            _open.append(read_network(home))
         return _open[0]
+
+
+def read_network(home: Path) -> PairNetwork:
+    """Return the network, opened anew; a home may hold the weights of the embedding model.
+
+    Raises:
+        ModelMissingError: The weights of the default embedding model are not on this machine.
+        ModelDamagedError: The weights cannot be used.
+    """
+    files = find_model(EmbeddingOptions(cache_dir=home / "models"))
+    return PairNetwork(build_pair_graph(files.weights, NETWORK), files.tokenizer)
+
+
+def recipe_name() -> str:
+    """Return a short name of what the network was made from: the start of the hash of its recipe.
+
+    Raises:
+        ModelDamagedError: The file cannot be read or has no recipe.
+    """
+    try:
+        with safe_open(NETWORK, framework="numpy") as file:
+            recipe = file.metadata()["recipe"]
+    except (OSError, SafetensorError, KeyError, TypeError) as error:
+        raise ModelDamagedError(f"{NETWORK.name} has no recipe: {error!r}; reinstall commonplace") from error
+    return hashlib.sha256(recipe.encode()).hexdigest()[:NAME_CHARS]

@@ -12,8 +12,10 @@ from commonplace.llm.ledger import Ledger, Totals
 from commonplace.llm.model import Completion, Model
 from commonplace.llm.opening import (
     can_consolidate,
+    cli_of,
     consolidation_ledger,
     names_language_model,
+    open_cli_model,
     open_consolidation_model,
     open_model,
 )
@@ -31,8 +33,10 @@ __all__ = [
     "Totals",
     "Usage",
     "can_consolidate",
+    "cli_of",
     "consolidation_ledger",
     "names_language_model",
+    "open_cli_model",
     "open_consolidation_model",
     "open_model",
 ]

@@ -125,18 +125,61 @@ async def open_model(
         name=name,
         connect=_connector(name, settings, environ),
         extractive=not names_language_model(settings),
-        ledger=ledger
-        or Ledger(
-            daily_tokens=settings.model_daily_tokens,
-            clock=clock,
-            day_file=DayFile(settings.home / "model-tokens"),
-        ),
+        ledger=ledger or _ledger(settings, clock),
         timeout_s=settings.model_timeout_s,
     )
     try:
         yield model
     finally:
         await model.aclose()
+
+
+def cli_of(executable: Path) -> str | None:
+    """Return the name that the settings have for a CLI, by the name of its file; ``None`` for other programs."""
+    return next((name for name, (program, _) in PROGRAMS.items() if program == executable.name), None)
+
+
+@asynccontextmanager
+async def open_cli_model(
+    settings: Settings,
+    executable: Path,
+    *,
+    model: str | None,
+    environ: Mapping[str, str],
+    clock: Clock = utc_now,
+) -> AsyncGenerator[Model]:
+    """Yield the CLI in a file as a model, with the tokens a day and the time limit of ``model``.
+
+    Args:
+        settings: ``home`` and the limits of models are used.
+        executable: A program that :func:`cli_of` knows.
+        model: A name that the CLI knows; ``None`` for the default of the account.
+        environ: The environment of the CLI.
+        clock: Gives the day of the token budget.
+
+    Raises:
+        SettingsError: The program is no CLI that can be a model.
+    """
+    name = cli_of(executable)
+    if name is None:
+        known = ", ".join(program for program, _ in PROGRAMS.values())
+        raise SettingsError(f"{executable} cannot be a model: expected one of {known}")
+    options = CliOptions(name=name, executable=executable, model=model, environ=environ)
+    yield Model(
+        name=f"{name}:{model}" if model else name,
+        connect=_deferred("cli_backend", options),
+        ledger=_ledger(settings, clock),
+        timeout_s=settings.model_timeout_s,
+    )
+
+
+def _ledger(settings: Settings, clock: Clock) -> Ledger:
+    """Return the ledger of ``model``, whose limit all processes of a home share."""
+    return Ledger(
+        daily_tokens=settings.model_daily_tokens,
+        clock=clock,
+        day_file=DayFile(settings.home / "model-tokens"),
+    )
 
 
 def _connector(name: str, settings: Settings, environ: Mapping[str, str]) -> Connect:

@@ -33,6 +33,10 @@ from commonplace.operational.model.receipts import ReceiptKind as ReceiptKind
 from commonplace.operational.model.receipts import ReceiptOutcome as ReceiptOutcome
 from commonplace.operational.model.receipts import SessionReport as SessionReport
 from commonplace.operational.model.reviews import Review as Review
+from commonplace.operational.model.second_opinions import MOST_CALLS_A_DAY as MOST_CALLS_A_DAY
+from commonplace.operational.model.second_opinions import MOST_PAIRS_A_DAY as MOST_PAIRS_A_DAY
+from commonplace.operational.model.second_opinions import OpinionFigures as OpinionFigures
+from commonplace.operational.model.second_opinions import SecondOpinion as SecondOpinion
 from commonplace.operational.model.sessions import TIERS as TIERS
 from commonplace.operational.model.sessions import Session as Session
 from commonplace.operational.model.sessions import SessionStatus as SessionStatus
@@ -41,6 +45,9 @@ from commonplace.operational.parts.figures import OperationalFigures as Operatio
 from commonplace.operational.parts.records import OperationalCooldowns as OperationalCooldowns
 from commonplace.operational.parts.records import OperationalEvents as OperationalEvents
 from commonplace.operational.parts.reviews import OperationalReviews as OperationalReviews
+from commonplace.operational.parts.second_opinions import (
+    OperationalSecondOpinions as OperationalSecondOpinions,
+)
 from commonplace.operational.parts.sessions import OperationalSessions as OperationalSessions
 from commonplace.operational.parts.upkeep import OperationalUpkeep as OperationalUpkeep
 from commonplace.operational.parts.wordings import OperationalWordings as OperationalWordings
@@ -50,7 +57,6 @@ from commonplace.operational.run.agent import RunRequest as RunRequest
 from commonplace.operational.run.agent import find_claude as find_claude
 from commonplace.operational.run.agent import require_arguments as require_arguments
 from commonplace.operational.run.lock import RunLock as RunLock
-from commonplace.operational.run.model_reviews import decide_after_session as decide_after_session
 from commonplace.operational.run.prompt import load_prompt as load_prompt
 from commonplace.operational.run.runner import RunOutcome as RunOutcome
 from commonplace.operational.run.runner import RunReport as RunReport
@@ -59,3 +65,5 @@ from commonplace.operational.run.runner import run_session as run_session
 from commonplace.operational.run.schedule import Stop as Stop
 from commonplace.operational.run.schedule import first_due as first_due
 from commonplace.operational.run.schedule import run_schedule as run_schedule
+from commonplace.operational.run.second_opinion import ask_second_opinion as ask_second_opinion
+from commonplace.operational.run.second_opinion import configured_adviser as configured_adviser

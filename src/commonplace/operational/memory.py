@@ -33,6 +33,7 @@ from commonplace.operational.parts.changes import OperationalChanges
 from commonplace.operational.parts.figures import OperationalFigures
 from commonplace.operational.parts.records import OperationalCooldowns, OperationalEvents
 from commonplace.operational.parts.reviews import OperationalReviews
+from commonplace.operational.parts.second_opinions import OperationalSecondOpinions
 from commonplace.operational.parts.sessions import OperationalSessions
 from commonplace.operational.parts.upkeep import OperationalUpkeep
 from commonplace.operational.parts.wordings import OperationalWordings
@@ -68,7 +69,6 @@ class OperationalMemory:
         *,
         clock: Clock = utc_now,
         budget_tokens: int = 2000,
-        asks_model: bool = False,
         home: Path | None = None,
         quarantine: Quarantine = Quarantine(),  # noqa: B008 - frozen
         zone: tzinfo = UTC,
@@ -76,10 +76,12 @@ class OperationalMemory:
         self.quarantine = quarantine
         self._zone = zone
         self._store = store = Store(database, OperationalStatements, SQL_DIRECTORY, clock)
-        self._recorder = partial(Recorder, store, asks_model=asks_model, quarantine=quarantine)
+        self._recorder = partial(Recorder, store, quarantine=quarantine)
         self._budget_tokens = budget_tokens
         self.reviews = OperationalReviews(store)
         """Lists and decides doubtful pairs."""
+        self.second_opinions = OperationalSecondOpinions(store, quarantine, clock, home)
+        """Limits and counts the calls of a model about doubtful pairs."""
         self.sessions = OperationalSessions(store, quarantine)
         """Reads sessions, their output and their memories."""
         self.events = OperationalEvents(store)
@@ -114,7 +116,6 @@ class OperationalMemory:
                 database,
                 clock=clock,
                 budget_tokens=settings.memory_budget,
-                asks_model=settings.judge == "model",
                 home=settings.home,
                 quarantine=Quarantine.of(settings),
                 zone=settings.zone,
@@ -129,6 +130,7 @@ class OperationalMemory:
         tiers: Sequence[int] = (1,),
         trigger: str = "ingest",
         allow_secrets: bool = False,
+        asks_model: bool = False,
         on_receipt: Callable[[Receipt], None] | None = None,
     ) -> list[SessionReport]:
         """Read a stream-json transcript, live or from a file, and store its sessions.
@@ -138,6 +140,8 @@ class OperationalMemory:
             tiers: The tiers of the first session, the second, and so on; the last tier also holds for later sessions.
             trigger: The reason why the sessions ran.
             allow_secrets: Whether to store text that looks like a secret.
+            asks_model: Whether the caller asks a model about doubtful pairs afterwards. Then pairs wait that would
+                otherwise be decided with less certainty.
             on_receipt: Called with each receipt as soon as its marker is durable.
 
         Returns:
@@ -151,6 +155,7 @@ class OperationalMemory:
             tiers=require_items(tiers, field="tiers"),
             trigger=trigger,
             allow_secrets=allow_secrets,
+            asks_model=asks_model,
             on_receipt=on_receipt,
         )
         events, damaged = 0, 0
@@ -170,14 +175,21 @@ class OperationalMemory:
         tier: int,
         trigger: str,
         prompt_text: str | None = None,
+        asks_model: bool = False,
         on_receipt: Callable[[Receipt], None] | None = None,
     ) -> Recorder:
-        """Return a recorder that stores a session event by event.
+        """Return a recorder that stores a session event by event; see :meth:`ingest`.
 
         Raises:
             InvalidInputError: The tier is not 1, 2 or 3.
         """
-        return self._recorder(tiers=[tier], trigger=trigger, on_receipt=on_receipt, prompt_text=prompt_text)
+        return self._recorder(
+            tiers=[tier],
+            trigger=trigger,
+            asks_model=asks_model,
+            on_receipt=on_receipt,
+            prompt_text=prompt_text,
+        )
 
     async def context(
         self, *, budget_tokens: int | None = None, services: Sequence[str] = (), dates: bool = False

@@ -1,16 +1,25 @@
 """What the doctor checks leaves each database as it was, on SQLite and on PostgreSQL; a model is asked one question."""
 
+import re
 import sqlite3
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
 
 from commonplace.apps.model.energy import EnergyPolicy
-from commonplace.cli.commands.checks import check_apps, check_model, check_operational
-from commonplace.core.errors import ModelAccessError, ModelOutputError, ModelUnavailableError
+from commonplace.cli.commands.checks import (
+    check_apps,
+    check_judge,
+    check_model,
+    check_operational,
+    check_second_opinion,
+)
+from commonplace.core.errors import EmbeddingError, ModelAccessError, ModelOutputError, ModelUnavailableError
 from commonplace.core.settings import Settings
+from commonplace.judge import network
 from commonplace.operational.memory import SQL_DIRECTORY, OperationalMemory
 from commonplace.operational.store.statements import OperationalStatements
 from commonplace.storage.database import Database, load_queries
@@ -18,6 +27,7 @@ from commonplace.storage.migrations.opening import open_database
 from commonplace.storage.trial import trial
 from support.commands import CommandLine, Done
 from support.deadlines import DEADLINE_S
+from support.judging import make_pair_wait
 from support.model_api import Decides, Fails, ModelApi, Says
 from support.service import open_app_memory
 
@@ -127,6 +137,55 @@ async def test_a_model_that_does_not_answer_is_named_with_its_address(settings: 
             await check_model(served(settings, api))
     with pytest.raises(ModelUnavailableError, match=f"cannot be reached at {api.url}/v1: "):
         await check_model(served(settings, api).model_copy(update={"model_timeout_s": DEADLINE_S}))
+
+
+@pytest.mark.requirement("JDG-06")
+def test_the_judge_says_which_network_it_opened(commonplace: CommandLine) -> None:
+    """The file, what it was made from, and the time."""
+    (judged,) = (
+        check
+        for check in commonplace("doctor", "--no-model", "--json").json["checks"]
+        if check["part"] == "judge"
+    )
+    assert judged["ok"]
+    form = r"network\.safetensors \(recipe [0-9a-f]{12}\), opened in \d+ ms; compared two texts in \d+ ms"
+    assert re.fullmatch(form, judged["found"])
+
+
+@pytest.mark.requirement("JDG-06")
+async def test_a_judge_without_its_network_says_why(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then only the same words are the same."""
+    damaged = tmp_path / "network.safetensors"
+    damaged.write_bytes(network.NETWORK.read_bytes()[:-1])
+    monkeypatch.setattr(network, "NETWORK", damaged)
+    with pytest.raises(EmbeddingError, match="word for word only: the judge's network cannot be read: "):
+        await check_judge(settings)
+
+
+@pytest.mark.requirement("JDG-08.3")
+@pytest.mark.parametrize(
+    ("judge", "model", "adviser"),
+    [
+        ("session", None, "the CLI of a session"),
+        ("session", "codex", "the CLI of a session, or else codex"),
+        ("model", "codex", "codex after a session"),
+        ("model", None, "nobody, because COMMONPLACE_MODEL is not set"),
+        ("review", "codex", "off: doubtful pairs wait for a person"),
+    ],
+)
+async def test_the_doctor_says_who_decides_doubtful_pairs(
+    settings: Settings, judge: str, model: str | None, adviser: str
+) -> None:
+    """And how many pairs wait; nobody is asked."""
+    async with OperationalMemory.open(settings) as memory:
+        await make_pair_wait(memory, "Runs version 2.3", "Was upgraded to 2.4")
+    chosen = settings.model_copy(update={"judge": judge, "model": model})
+    assert await check_second_opinion(chosen) == (
+        f"{adviser}; 0 calls in the last 24 hours of at most 50: 0 of 0 pairs decided (at most 200), 0 tokens, "
+        "0.0 s; 1 pair waits: commonplace review"
+    )
 
 
 @pytest.mark.requirement("DIG-05.4")

@@ -606,6 +606,26 @@ def test_the_command_shows_the_session_and_prints_it_as_json(
     assert (report["outcome"], report["session"]["tier"], report["transcript"]) == ("completed", 3, None)
 
 
+@pytest.mark.requirement("JDG-07.2")
+def test_the_command_says_that_an_ending_names_no_memory(commonplace: CommandLine, tmp_path: Path) -> None:
+    """In a line of the receipt, and in the JSON; a run and a transcript alike."""
+    told = "Takes 90s to start (was: Takes 60s to start)"
+    stream = session(f"[MEMORY:timing:jellyfin] {told}")
+    agent = script(tmp_path / "claude", prints(tmp_path / "out", stream))
+    remark = (
+        "(was: Takes 60s to start) names no active lesson of its service and category, "
+        "so it is a part of the text."
+    )
+    printed = commonplace("ops", "run", "--claude", str(agent)).out
+    assert f"created    memory [timing:jellyfin] {told} (0.7) o:1" in printed
+    assert remark in [line.strip() for line in printed.splitlines()]
+    (receipt,) = commonplace("ops", "run", "--claude", str(agent), "--json").json["receipts"]
+    assert receipt["remark"] == remark
+    again = session(f"[MEMORY:timing:caddy] {told}", session_id="s-2")
+    printed = commonplace("ops", "ingest", "--json", stdin=again).json
+    assert [each["remark"] for each in printed["sessions"][0]["receipts"]] == [remark]
+
+
 @pytest.mark.requirement("OPS-14.1")
 def test_the_tier_prompts_may_be_the_operators_own(commonplace: CommandLine, tmp_path: Path) -> None:
     """A setting names the directory of all three; one that is missing there is an error, and starts nothing."""

@@ -8,20 +8,12 @@ from collections.abc import Sequence
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.errors import ConflictError, InvalidInputError, ModelRefusedError, NotFoundError
-from commonplace.core.settings import Settings
+from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.judge import Compared, Judgement, PairVerdict, Verdict, judge
-from commonplace.llm import Script
 from commonplace.operational.lessons.lifecycle import MOST_COMPARED
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.model.memories import ChangeKind, Lesson, MemoryFilter
 from commonplace.operational.model.receipts import Receipt, ReceiptKind, ReceiptOutcome
-from commonplace.operational.run.model_reviews import (
-    PairDecision,
-    PairDecisions,
-    decide_after_session,
-    decide_by_model,
-)
 from support.judging import decide
 from support.streams import chunks, encode, init, result, says
 
@@ -208,46 +200,6 @@ async def test_the_service_general_is_no_service(operational: OperationalMemory)
     assert (found.service, found.confidence) == (None, 0.8)
 
 
-def deciding(verdict: str) -> Script:
-    """Return a model that gives one verdict on every pair."""
-    decisions = [PairDecision(number=1, verdict=PairVerdict(verdict), reason="Redis has one version.")]
-    return Script(PairDecisions(decisions=decisions))
-
-
-@pytest.mark.requirement("JDG-05.1")
-async def test_a_model_decides_what_waits(operational: OperationalMemory) -> None:
-    """Its verdict is applied, explained and remembered, and it sees the pairs fenced."""
-    await emit(operational, OLD, 1)
-    await emit(operational, NEW, 2)
-    script = deciding("corrects")
-    (decided,) = await decide_by_model(operational.reviews, script.model())
-    assert decided.decision is PairVerdict.CORRECTS
-    assert decided.decided_by is not None
-    assert decided.decided_by.startswith("model:")
-    assert decided.explanation == "Redis has one version."
-    assert [one.confidence for one in await active(operational)] == [0.5, 0.7]
-    (request,) = script.requests
-    assert f"old: {OLD}\nnew: {NEW}" in request.prompt
-    assert await decide_by_model(operational.reviews, script.model()) == []
-    assert len(script.requests) == 1
-
-
-@pytest.mark.requirement("JDG-05.1")
-@pytest.mark.parametrize("verdict", ["same", "refines", "corrects"])
-async def test_a_decision_can_be_undone(operational: OperationalMemory, verdict: str) -> None:
-    """Both memories are what they were, and the pair waits for a person."""
-    await emit(operational, OLD, 1)
-    await emit(operational, NEW, 2)
-    before = [(one.observation, one.confidence) for one in await active(operational)]
-    (decided,) = await decide_by_model(operational.reviews, deciding(verdict).model())
-    undone = await operational.reviews.undo(decided.id)
-    assert undone.decision is None
-    assert [(one.observation, one.confidence) for one in await active(operational)] == before
-    assert await decide_by_model(operational.reviews, deciding(verdict).model()) == []
-    with pytest.raises(ConflictError, match="not decided yet, so there is nothing to undo"):
-        await operational.reviews.undo(decided.id)
-
-
 @pytest.mark.requirement("JDG-04.1")
 @pytest.mark.parametrize("verdict", ["same", "distinct"])
 async def test_undo_keeps_what_was_learned_after_the_decision(
@@ -266,33 +218,6 @@ async def test_undo_keeps_what_was_learned_after_the_decision(
     new = await operational.get(review.new_id)
     assert (new.confidence, new.active) == (0.7, True)
     assert await operational.reviews.count() == 1
-
-
-@pytest.mark.requirement("JDG-05.1")
-async def test_an_outage_of_the_model_changes_nothing(operational: OperationalMemory) -> None:
-    """The pair waits on."""
-    await emit(operational, OLD, 1)
-    await emit(operational, NEW, 2)
-    script = Script(ModelRefusedError("not today"))
-    assert await decide_by_model(operational.reviews, script.model()) == []
-    assert len(await operational.reviews.list()) == 1
-    assert [one.confidence for one in await active(operational)] == [0.7, 0.7]
-
-
-@pytest.mark.requirement("JDG-05.1")
-async def test_a_close_pair_waits_for_the_model_only(
-    new_settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Pairs that the judge keeps apart go to the queue where a model decides, and are settled without one."""
-    texts = ("Needs Redis at start", "Needs the mail relay at start")
-    decide(monkeypatch, {texts: (0.05, 0.05, 0.1, 0.8)})
-    for mode, waiting in (("rules", 0), ("model", 1)):
-        chosen = new_settings.model_copy(update={"judge": mode})
-        async with OperationalMemory.open(chosen) as memory:
-            for number, text in enumerate(texts):
-                await emit(memory, text, number, f"behavior:{mode}")
-            assert await memory.reviews.count() == waiting
-            assert await decide_after_session(memory.reviews, chosen) == []
 
 
 @pytest.mark.requirement("JDG-07", "JDG-07.1")
@@ -314,6 +239,31 @@ async def test_the_agent_says_what_it_confirms(operational: OperationalMemory) -
     (found,) = await active(operational)
     assert (receipt.outcome, found.confidence) == (ReceiptOutcome.REINFORCED, 0.8)
     assert found.observation.endswith("exit code 3")
+
+
+@pytest.mark.requirement("JDG-07.2")
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Keeps 14 backups (was: Keeps 60 backups)", "(was: Keeps 60 backups) names no active lesson"),
+        ("Keeps 14 backups (was: Keeps 30)", "(was: Keeps 30) names 2 active lessons"),
+        ("Answers on port 6380 (again)", "(again) names no active lesson"),
+    ],
+)
+async def test_the_receipt_says_that_an_ending_names_no_memory(
+    operational: OperationalMemory, text: str, names: str
+) -> None:
+    """The text is stored as the agent wrote it. Memories of another service are not meant."""
+    for observation in ("Keeps 30 backups", "Keeps 30 snapshots"):
+        await operational.add(category="behavior", service="redis", observation=observation)
+    for observation in ("Keeps 60 backups", "Answers on port 6380"):
+        await operational.add(category="behavior", service="caddy", observation=observation)
+    receipt = await emit(operational, text, 1)
+    assert receipt.remark == f"{names} of its service and category, so it is a part of the text."
+    assert (receipt.text, receipt.record_id is not None) == (text, True)
+    stored = await operational.get(receipt.record_id or 0)
+    assert text in stored.observation
+    assert (await emit(operational, "Answers on port 6380", 2, "behavior:caddy")).remark == ""
 
 
 @pytest.mark.requirement("JDG-06.2")

@@ -1,6 +1,7 @@
 """The schedule of sessions: at their times, one at a time, whatever became of the last."""
 
 import asyncio
+import json
 import logging
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from commonplace.operational.run.schedule import MAX_WAIT_S, Stop, run_schedule
 from support.agents import prints, script
 from support.commands import CommandLine, clean_environment
 from support.deadlines import DEADLINE_S
+from support.judging import make_pair_wait
 from support.processes import survivors
 from support.streams import session
 
@@ -178,6 +180,32 @@ async def test_the_command_runs_sessions_until_it_is_told_to_stop(
         SessionStatus.INTERRUPTED,
     ]
     assert {(row.trigger, row.tier) for row in (first, second, third)} == {("scheduled", 2)}
+
+
+@pytest.mark.requirement("JDG-08.1", "JDG-08.3")
+async def test_a_scheduled_session_has_its_doubtful_pairs_decided(
+    settings: Settings, tmp_path: Path, commonplace: CommandLine
+) -> None:
+    """After its receipt; the schedule goes on."""
+    async with OperationalMemory.open(settings) as memory:
+        await make_pair_wait(memory, "Runs version 2.3", "Was upgraded to 2.4")
+    decision = {"number": 1, "verdict": "corrects", "reason": "One version."}
+    answer = {"type": "result", "is_error": False, "result": json.dumps({"decisions": [decision]})}
+    agent = script(
+        tmp_path / "claude",
+        f'if [ "$2" = --output-format ]; then {prints(tmp_path / "answer", json.dumps(answer).encode())}',
+        f"else {prints(tmp_path / 'out', session('All is well.'))}; fi",
+    )
+    with watcher(commonplace, agent, "--every", "1h") as process:
+        lines = [await line_of(process.stdout)]
+        while "next session at" not in lines[-1]:
+            lines.append(await line_of(process.stdout))
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 0
+    ended = next(place for place, line in enumerate(lines) if "completed, 0 receipts" in line)
+    assert lines[ended + 1].startswith("second opinion of claude-code: 1 of 1 doubtful pair decided (")
+    assert lines[ended + 2] == "decided    o:2 corrects o:1 Was upgraded to 2.4\n"
 
 
 async def test_two_sessions_never_run_at_once(

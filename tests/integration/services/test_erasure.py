@@ -93,6 +93,7 @@ WITHOUT_MEMORIES = {
     "reembeddings": "model version replaces_model replaces_version state step",
     "rule_words": "tenant_id word scope",
     "schema_steps": "name",
+    "second_opinions": "model asked_at",
     "session_markers": "fingerprint",
     "sessions": "status model started_at ended_at agent_session_id recorder_host recorder_started_at seen_at",
     "tenants": "tenant_id",

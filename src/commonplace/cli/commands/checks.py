@@ -25,6 +25,7 @@ from commonplace.core.errors import CommonplaceError, EmbeddingError, StorageUna
 from commonplace.core.settings import Settings
 from commonplace.core.text import plural
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
+from commonplace.judge import NETWORK, read_network, recipe_name
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.llm import (
     Script,
@@ -33,7 +34,7 @@ from commonplace.llm import (
     open_consolidation_model,
     open_model,
 )
-from commonplace.operational import MemoryFilter, OperationalMemory
+from commonplace.operational import MOST_CALLS_A_DAY, MOST_PAIRS_A_DAY, MemoryFilter, OperationalMemory
 from commonplace.projects import Projects
 from commonplace.services.health import HealthWarning, read_health, warnings_of
 from commonplace.services.opening import OpenedMemories
@@ -181,6 +182,47 @@ async def check_embedding(settings: Settings) -> str:
         engine.close()
 
 
+async def check_judge(settings: Settings) -> str:
+    """Open the judge's network, and compare two texts."""
+    began = time.monotonic()
+    try:
+        network = await asyncio.to_thread(read_network, settings.home)
+        recipe = recipe_name()
+    except EmbeddingError as error:
+        raise EmbeddingError(f"texts are compared word for word only: {error}") from error
+    opened_s = time.monotonic() - began
+    network.chances([("Takes 60s to start", "Takes 90s to start")])
+    compared_s = time.monotonic() - began - opened_s
+    return (
+        f"{NETWORK.name} (recipe {recipe}), opened in {1000 * opened_s:.0f} ms; "
+        f"compared two texts in {1000 * compared_s:.0f} ms"
+    )
+
+
+async def check_second_opinion(settings: Settings) -> str:
+    """Return who decides doubtful pairs of lessons, and what that cost in the last 24 hours; nobody is asked."""
+    async with OperationalMemory.open(settings) as memory:
+        figures, waiting = await memory.second_opinions.figures(), await memory.reviews.count()
+    cost = (
+        f"{plural(figures.calls, 'call')} in the last 24 hours of at most {MOST_CALLS_A_DAY}: "
+        f"{figures.decided} of {plural(figures.pairs, 'pair')} decided (at most {MOST_PAIRS_A_DAY}), "
+        f"{plural(figures.tokens, 'token')}, {figures.took_ms / 1000:.1f} s"
+    )
+    waits = f"{plural(waiting, 'pair waits', 'pairs wait')}{': commonplace review' if waiting else ''}"
+    return f"{_adviser_text(settings)}; {cost}; {waits}"
+
+
+def _adviser_text(settings: Settings) -> str:
+    model = settings.model if names_language_model(settings) else None
+    match settings.judge:
+        case "review":
+            return "off: doubtful pairs wait for a person"
+        case "model":
+            return f"{model} after a session" if model else "nobody, because COMMONPLACE_MODEL is not set"
+        case "session":
+            return f"the CLI of a session, or else {model}" if model else "the CLI of a session"
+
+
 async def check_postgres(settings: Settings) -> str:
     """Start or reach PostgreSQL; write, search by vector and delete in a temporary table.
 
@@ -277,6 +319,8 @@ CHECKS: Final[dict[str, Callable[[Settings], Awaitable[str]]]] = {
     "project": check_project,
     "clock": check_clock,
     "embedding": check_embedding,
+    "judge": check_judge,
+    "second opinion": check_second_opinion,
     MODEL: check_model,
     "PostgreSQL": check_postgres,
     "knowledge memory": check_knowledge,

@@ -12,12 +12,14 @@ from commonplace.cli.frame.command import Answer, commands
 from commonplace.cli.frame.ids import lesson_id
 from commonplace.cli.frame.output import console, shown
 from commonplace.cli.frame.run import settings, source
+from commonplace.cli.operational.output import second_opinion_line
 from commonplace.core.errors import InvalidInputError, SettingsError
 from commonplace.core.quoting import quoted
 from commonplace.core.text import trim_to
-from commonplace.llm import Script, names_language_model
+from commonplace.llm import Script
 from commonplace.operational import (
-    decide_after_session,
+    ask_second_opinion,
+    configured_adviser,
     format_confidence,
 )
 from commonplace.services.memory_ids import MemoryId, MemoryKind
@@ -85,7 +87,7 @@ async def review(
         _check_use(review_id, verdict, by_model=by_model)
     async with _opened_queue() as queue:
         if by_model:
-            return _listed(await _decided_by_model(queue), if_empty="No memory waits for a decision.")
+            return await _decided_by_model(queue)
         if review_id is None or verdict is None:
             return await _list(queue, decided=decided)
         receipt = await (queue.undo(review_id) if verdict == UNDO else queue.decide(review_id, verdict))
@@ -121,14 +123,16 @@ def _check_use(review_id: str, verdict: str | None, *, by_model: bool) -> None:
         )
 
 
-async def _decided_by_model(queue: ReviewQueue) -> list[Item]:
-    loaded = settings()
-    if not names_language_model(loaded):
+async def _decided_by_model(queue: ReviewQueue) -> Answer:
+    adviser = configured_adviser(settings())
+    if adviser is None:
         raise SettingsError("No language model is set. Set COMMONPLACE_MODEL.")
-    judging = loaded.model_copy(update={"judge": "model"})
-    return [
-        pair_item(each) for each in await decide_after_session(queue.memories.operational.reviews, judging)
-    ]
+    opinion = await ask_second_opinion(queue.memories.operational, adviser, limited=False)
+    if opinion is None:
+        return _listed([], if_empty="No memory waits for a decision.")
+    items = [pair_item(each) for each in opinion.decided]
+    listed = _listed(items, if_empty="" if opinion.reason else second_opinion_line(opinion))
+    return replace(listed, error=f"the pairs wait: {opinion.reason}") if opinion.reason else listed
 
 
 async def _list(queue: ReviewQueue, *, decided: bool) -> Answer:

@@ -14,10 +14,10 @@ from commonplace.cli.frame.ids import LESSON_ID, lesson_id, with_short_id
 from commonplace.cli.frame.output import AllowSecrets, JsonOption, console
 from commonplace.cli.frame.run import settings
 from commonplace.cli.operational import run as ops_run
-from commonplace.cli.operational.output import effect_line, numbered, receipt_line
+from commonplace.cli.operational.output import effect_line, numbered, receipt_line, second_opinion_line
 from commonplace.core.bounds import BudgetTokens
 from commonplace.core.confidence import clamp
-from commonplace.core.errors import ClockError, StorageUnavailableError
+from commonplace.core.errors import ClockError, SettingsError, StorageUnavailableError
 from commonplace.core.text import plural
 from commonplace.operational import (
     DEFAULT_CONFIDENCE,
@@ -31,7 +31,8 @@ from commonplace.operational import (
     SessionReport,
     Sort,
     Tier,
-    decide_after_session,
+    ask_second_opinion,
+    configured_adviser,
     format_confidence,
 )
 from commonplace.services.memory_ids import MemoryKind
@@ -82,6 +83,9 @@ async def ingest(
         ),
     ] = None,
     allow_secrets: AllowSecrets = False,
+    ask_model: Annotated[
+        bool, typer.Option("--ask-model", help="Let the model of COMMONPLACE_MODEL decide doubtful pairs.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> Answer:
     """Store the sessions of a transcript and print a receipt for every marker.
@@ -90,6 +94,9 @@ async def ingest(
     again to store it.
     """
     out, rejected_lines = console(), 0
+    adviser = configured_adviser(settings()) if ask_model else None
+    if ask_model and adviser is None:
+        raise SettingsError("--ask-model: no language model is set. Set COMMONPLACE_MODEL.")
 
     def show(receipt: Receipt) -> None:
         nonlocal rejected_lines
@@ -102,12 +109,13 @@ async def ingest(
             read_chunks(source),
             tiers=tier or [1],
             allow_secrets=allow_secrets,
+            asks_model=ask_model,
             on_receipt=None if as_json else show,
         )
     finally:
         if rejected_lines > SHOWN_LINES:
             out.print(f"{rejected_lines - SHOWN_LINES:,} more lines were rejected")
-    await decide_after_session(memory.reviews, settings())
+    opinion = await ask_second_opinion(memory, adviser) if adviser is not None else None
     failed = [receipt for report in reports for receipt in report.failed]
     error = None
     if failed:
@@ -117,7 +125,13 @@ async def ingest(
         where = "standard input" if source == "-" else source
         error = f"{where}: found no session; expected the output of `claude --output-format stream-json`"
     lines = [_session_line(report) for report in reports]
-    return Answer({"sessions": reports}, lambda out: out.print("\n".join(lines)) if lines else None, error)
+    if opinion is not None:
+        lines.append(second_opinion_line(opinion))
+    return Answer(
+        {"sessions": reports, "second_opinion": opinion},
+        lambda out: out.print("\n".join(lines)) if lines else None,
+        error,
+    )
 
 
 def _session_line(report: SessionReport) -> str:

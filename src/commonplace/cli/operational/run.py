@@ -22,7 +22,7 @@ from commonplace.cli.frame.session_options import (
     TimeoutOption,
     parse_span,
 )
-from commonplace.cli.operational.output import receipt_line
+from commonplace.cli.operational.output import receipt_line, second_opinion_line
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import StorageError, StorageUnavailableError
 from commonplace.core.settings import Settings
@@ -35,6 +35,7 @@ from commonplace.operational import (
     RunOutcome,
     RunReport,
     RunRequest,
+    SecondOpinion,
     SessionStatus,
     Shown,
     Stop,
@@ -90,6 +91,8 @@ def run_once(
 
     Exit status 1 if the session failed, took too long, or ended without a result; 130 after Ctrl-C, 143 after SIGTERM.
     A second Ctrl-C kills the session at once. An unreachable database does not stop the session.
+
+    After the session, its CLI is asked about doubtful pairs of lessons, unless the setting judge says otherwise.
     """
     loaded = settings()
     told = load_prompt(tier, prompt, directory=loaded.prompts_directory)
@@ -103,10 +106,10 @@ def run_once(
             return await run_session(loaded, request, lock=lock, stop=stop, watcher=_watcher(screen)), stop
 
     report, stop = run(work())
-    if as_json:
+    if screen is None:
         print_json(report)
-    elif screen is not None:
-        screen.end(report)
+    else:
+        screen.second_opinion(report.second_opinion)
     if report.outcome is RunOutcome.STOPPED:
         raise typer.Exit(128 + (stop.signal or signal.SIGINT))
     if report.outcome is not RunOutcome.COMPLETED:
@@ -162,7 +165,7 @@ async def _scheduled(loaded: Settings, request: RunRequest, stop: Stop, screen: 
                 if await stop.wait(LOCK_EVERY_S):
                     return
         report = await run_session(loaded, request, lock=lock, stop=stop, watcher=_watcher(screen))
-    screen.end(report)
+    screen.second_opinion(report.second_opinion)
     if report.outcome not in {RunOutcome.COMPLETED, RunOutcome.STOPPED}:
         log.error("%s", _sentence(report))
 
@@ -222,7 +225,9 @@ def _stop_on_signals() -> Generator[Stop]:
 
 
 def _watcher(screen: "_Screen | None") -> Watcher:
-    return Watcher() if screen is None else Watcher(on_output=screen.output, on_receipt=screen.receipt)
+    if screen is None:
+        return Watcher()
+    return Watcher(on_output=screen.output, on_receipt=screen.receipt, on_end=screen.end)
 
 
 class _Screen:
@@ -246,6 +251,11 @@ class _Screen:
         self._print(
             f"[bold]{name}[/] {report.outcome.status}{why}, {plural(len(report.receipts), 'receipt')}"
         )
+
+    def second_opinion(self, opinion: SecondOpinion | None) -> None:
+        """Show what a model said about doubtful pairs, if it was asked."""
+        if opinion is not None:
+            self._print(second_opinion_line(opinion))
 
     def wait(self, due: datetime) -> None:
         """Show when the next session is due."""

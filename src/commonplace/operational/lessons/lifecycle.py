@@ -60,7 +60,9 @@ async def learn(
     Source: OPS-09, OPS-10, R-OPS-5, R-OPS-6, JDG-07.
     """
     known = await memories.lock_candidates(sql, marker.service, marker.category)
-    if (saying := read_ending(marker.observation, known)) is not None:
+    ending = read_ending(marker.observation, known)
+    saying = ending and ending.saying
+    if saying is not None:
         marker = replace(marker, observation=saying.observation)
     decided = await reviews.decided_pairs(sql, marker) if known else {}
     judged = await _judged(known, marker, decided, asks_model=asks_model)
@@ -75,7 +77,11 @@ async def learn(
         for memory, verdict in judged:
             if verdict.verdict is Verdict.DOUBTFUL:
                 await reviews.add(sql, memory, receipt.memory, verdict.reason, author.now)
-    return replace(receipt, contradicted=tuple(effect for effect in effects if effect is not None))
+    return replace(
+        receipt,
+        contradicted=tuple(effect for effect in effects if effect is not None),
+        remark=ending.remark if ending else "",
+    )
 
 
 async def _judged(

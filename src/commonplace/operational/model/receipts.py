@@ -57,12 +57,14 @@ class LearningReceipt:
     Attributes:
         outcome: Whether a memory was created, reinforced or refined, or nothing had to change.
         contradicted: The memories that lost confidence because of the observation.
+        remark: A sentence about an ending of the observation that names no memory; empty otherwise.
     """
 
     outcome: ReceiptOutcome
     memory: Lesson
     reason: str
     contradicted: tuple[Effect, ...] = ()
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +79,7 @@ class Receipt:
         confidence: The confidence of the memory in that row.
         contradicted: The memories that lost confidence because of the marker.
         flags: The flags for which no prompt shows the memory until a person confirms it.
+        remark: A sentence about an ending of the observation that names no memory; empty otherwise.
     """
 
     session: int | None
@@ -90,6 +93,7 @@ class Receipt:
     reason: str = ""
     contradicted: tuple[Effect, ...] = ()
     flags: tuple[Flag, ...] = ()
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

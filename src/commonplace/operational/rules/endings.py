@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from commonplace.core.text import plural
 from commonplace.judge import Judgement, Verdict, tokens_of
 from commonplace.operational.model.memories import Lesson
 
@@ -33,8 +34,35 @@ class Saying(NamedTuple):
     judgement: Judgement
 
 
-def read_ending(observation: str, known: Sequence[Lesson]) -> Saying | None:
-    """Return what the ending of an observation says; ``None`` if it has none, or does not name one memory.
+class Ending(NamedTuple):
+    """The ending of an observation, and the memories that its words name."""
+
+    text: str
+    observation: str
+    corrects: bool
+    memories: tuple[Lesson, ...]
+
+    @property
+    def saying(self) -> Saying | None:
+        """What the agent says; ``None`` if the ending does not name one memory."""
+        if len(self.memories) != 1:
+            return None
+        (named,) = self.memories
+        verdict = Verdict.CORRECT if self.corrects else Verdict.SAME
+        grounds = f"The agent says that it {'corrects' if self.corrects else 'confirms'} #{named.id}"
+        return Saying(self.observation, named, Judgement(verdict=verdict, probability=1.0, grounds=grounds))
+
+    @property
+    def remark(self) -> str:
+        """A sentence for the receipt if the ending does not name one memory; empty if it does."""
+        if len(self.memories) == 1:
+            return ""
+        which = plural(len(self.memories), "active lesson") if self.memories else "no active lesson"
+        return f"{self.text} names {which} of its service and category, so it is a part of the text."
+
+
+def read_ending(observation: str, known: Sequence[Lesson]) -> Ending | None:
+    """Return the ending of an observation; ``None`` if it has none.
 
     Args:
         observation: The text of a marker.
@@ -45,21 +73,20 @@ def read_ending(observation: str, known: Sequence[Lesson]) -> Saying | None:
         return None
     text = observation[: ending.start()]
     corrects = ending["was"] is not None
-    named = _named(ending["was"] if corrects else text, known)
-    if named is None:
-        return None
-    verdict = Verdict.CORRECT if corrects else Verdict.SAME
-    grounds = f"The agent says that it {'corrects' if corrects else 'confirms'} #{named.id}"
-    return Saying(text, named, Judgement(verdict=verdict, probability=1.0, grounds=grounds))
+    return Ending(
+        text=ending[0].strip(),
+        observation=text,
+        corrects=corrects,
+        memories=_named(ending["was"] if corrects else text, known),
+    )
 
 
-def _named(beginning: str, known: Sequence[Lesson]) -> Lesson | None:
-    """Return the one memory that begins with some words; ``None`` if several or no memories do."""
+def _named(beginning: str, known: Sequence[Lesson]) -> tuple[Lesson, ...]:
+    """Return the memories that begin with some words."""
     words = tokens_of(_CUT.sub("", beginning))
-    memories = [
+    return tuple(
         memory
         for memory in known
         if (tokens := tokens_of(memory.observation))[: len(words)] == words
         and len(words) >= min(LEAST_WORDS, len(tokens))
-    ]
-    return memories[0] if len(memories) == 1 else None
+    )

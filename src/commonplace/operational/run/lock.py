@@ -70,6 +70,11 @@ class RunLock:
         self._held = _Held(agent=SeenProcess(pid=pid, started=started), mark=mark)
         self._note(self._held)
 
+    def name_helper(self, mark: str) -> None:
+        """Write the mark of a CLI that is asked after the session, in case this process is killed meanwhile."""
+        self._held = _Held(agent=SeenProcess(pid=os.getpid(), started=_LONG_AGO_S), mark=mark)
+        self._note(self._held)
+
     def name_tools(self, tools: Sequence[SeenProcess]) -> None:
         """Replace the agent's tools in the file."""
         if self._held is not None:

@@ -31,10 +31,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """Recent actions, newest first, and the block of memories."""
+    """Recent actions, newest first, and the block of memories.
+
+    Attributes:
+        asks_model: Whether a model may be asked about doubtful pairs after the session.
+    """
 
     actions: tuple[Cooldown, ...] = ()
     block: str = ""
+    asks_model: bool = False
 
 
 @asynccontextmanager
@@ -49,22 +54,40 @@ async def open_or_none(settings: Settings) -> AsyncGenerator[OperationalMemory |
             await opening.__aexit__(None, None, None)
 
 
-async def recall(memory: OperationalMemory | None, request: RunRequest, home: Path) -> Recalled:
-    """Store unfinished transcripts of earlier sessions, then return the memories for the session."""
+async def recall(
+    memory: OperationalMemory | None, request: RunRequest, home: Path, *, is_advised: bool
+) -> Recalled:
+    """Store unfinished transcripts of earlier sessions, then return the memories for the session.
+
+    Args:
+        memory: ``None`` if the database cannot be reached.
+        request: The session.
+        home: The home with the transcripts.
+        is_advised: Whether there is a model to ask about doubtful pairs.
+    """
     if memory is None:
         return Recalled()
+    asks_model = is_advised and await _may_ask(memory)
     failure = "the transcripts of earlier sessions are stored later"
-    await _or_none(_recover(memory, home), failure, within_s=RECOVER_S)
+    await _or_none(_recover(memory, home, asks_model=asks_model), failure, within_s=RECOVER_S)
     failure = "the session runs without its memories"
-    return await _or_none(_recall(memory, request), failure, within_s=MEMORY_S) or Recalled()
+    recalled = await _or_none(_recall(memory, request), failure, within_s=MEMORY_S) or Recalled()
+    return replace(recalled, asks_model=asks_model)
 
 
-async def _recover(memory: OperationalMemory, home: Path) -> None:
+async def _may_ask(memory: OperationalMemory) -> bool:
+    failure = "no model is asked about doubtful pairs"
+    return await _or_none(memory.second_opinions.refusal(), failure, within_s=MEMORY_S) == ""
+
+
+async def _recover(memory: OperationalMemory, home: Path, *, asks_model: bool) -> None:
     """End running sessions whose process is gone, and store transcripts that are not stored yet."""
     for session in await memory.upkeep.interrupt_lost_sessions():
         log.warning("session %d was interrupted: the process that recorded it is gone", session.id)
     for path, tier in unstored_transcripts(home):
-        reports = await memory.ingest(read_transcript(path), tiers=[tier], trigger="recovered")
+        reports = await memory.ingest(
+            read_transcript(path), tiers=[tier], trigger="recovered", asks_model=asks_model
+        )
         if any(report.failed for report in reports):
             raise StorageUnavailableError(f"{path} could not be stored completely")
         path.unlink(missing_ok=True)

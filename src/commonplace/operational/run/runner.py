@@ -8,7 +8,7 @@ Source: OPS-06, OPS-19, OPS-20, and the host's part of the ADR.
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -18,19 +18,22 @@ from commonplace.core.secrets import mask_secrets
 from commonplace.core.settings import Settings
 from commonplace.core.text import trim_to
 from commonplace.llm.cli_process import outside_a_session
+from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.model.output import Shown
 from commonplace.operational.model.receipts import Receipt
+from commonplace.operational.model.second_opinions import SecondOpinion
 from commonplace.operational.model.sessions import Session, SessionStatus
 from commonplace.operational.model.stream import SessionResult, StreamEvent
 from commonplace.operational.rules.output_lines import describe_failure, notice, shown_of
 from commonplace.operational.rules.session_status import status_after
 from commonplace.operational.run.agent import AgentProcess, RunRequest, build_command, prompt_options
 from commonplace.operational.run.lock import RunLock
-from commonplace.operational.run.model_reviews import decide_after_session
+from commonplace.operational.run.processes import new_mark
 from commonplace.operational.run.prompt import build_system_prompt, render_environment
 from commonplace.operational.run.recall import open_or_none, recall
 from commonplace.operational.run.recording import LiveRecording, SessionEnd, TranscriptFile
 from commonplace.operational.run.schedule import Stop
+from commonplace.operational.run.second_opinion import Adviser, ask_second_opinion, session_adviser
 from commonplace.operational.transcript.stream import StreamReader
 
 _REASON_CHARS: Final = 500
@@ -73,6 +76,7 @@ class RunReport:
         session: The row of the session; ``None`` if the database could not be reached.
         receipts: A receipt for each marker that was stored or refused.
         transcript: The file of a stream that is not stored completely; the next run stores it.
+        second_opinion: What a model said about the doubtful pairs; ``None`` if nobody was asked.
     """
 
     outcome: RunOutcome
@@ -81,6 +85,7 @@ class RunReport:
     session: Session | None
     receipts: tuple[Receipt, ...]
     transcript: Path | None
+    second_opinion: SecondOpinion | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +95,12 @@ class Watcher:
     Attributes:
         on_output: Called with each output line as it comes.
         on_receipt: Called with each receipt as soon as its marker is durable.
+        on_end: Called when the session has ended and is stored, before anybody is asked about doubtful pairs.
     """
 
     on_output: Callable[[Shown], None] | None = None
     on_receipt: Callable[[Receipt], None] | None = None
+    on_end: Callable[[RunReport], None] | None = None
 
 
 async def run_session(
@@ -113,13 +120,15 @@ async def run_session(
     """
     watcher = watcher or Watcher()
     async with open_or_none(settings) as memory:
-        recalled = await recall(memory, request, settings.home)
+        adviser = session_adviser(settings, request)
+        recalled = await recall(memory, request, settings.home, is_advised=adviser is not None)
         environment = render_environment(utc_now(), request.services, recalled.actions)
         system_prompt = build_system_prompt(request.prompt, environment, recalled.block)
         recorder = memory and memory.recorder(
             tier=request.tier,
             trigger=request.trigger,
             prompt_text=f"{system_prompt}\n\n---\n\n{request.task}",
+            asks_model=recalled.asks_model,
             on_receipt=watcher.on_receipt,
         )
         with prompt_options(system_prompt, by_file=settings.prompt_by_file) as option:
@@ -137,9 +146,23 @@ async def run_session(
             finally:
                 await process.close()
                 lock.forget_agent()
-        if memory is not None:
-            await decide_after_session(memory.reviews, settings)
-        return report
+        if watcher.on_end is not None:
+            watcher.on_end(report)
+        if memory is None or adviser is None or stop.asked.is_set():
+            return report
+        return replace(report, second_opinion=await _second_opinion(memory, adviser, lock, stop))
+
+
+async def _second_opinion(
+    memory: OperationalMemory, adviser: Adviser, lock: RunLock, stop: Stop
+) -> SecondOpinion | None:
+    """Ask about doubtful pairs; no CLI outlives the call, and if this process is killed, the next start ends it."""
+    mark = new_mark()
+    lock.name_helper(mark)
+    try:
+        return await ask_second_opinion(memory, adviser.marked(mark), stop=stop)
+    finally:
+        lock.forget_agent()
 
 
 @dataclass(slots=True)

@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from commonplace.core.clock import Clock
 from commonplace.core.errors import CommonplaceError
@@ -16,6 +16,8 @@ Wait = Callable[[float], Awaitable[bool]]
 """Waits a number of seconds, or until asked to stop; returns whether a stop was requested."""
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Stop:
@@ -48,6 +50,17 @@ class Stop:
         except TimeoutError:
             return False
         return True
+
+    async def interrupts(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """Await some work, and cancel it when asked to stop; return its result, or ``None`` if it was cancelled."""
+        working, stopping = asyncio.create_task(work), asyncio.create_task(self.asked.wait())
+        try:
+            await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            return working.result() if working.done() else None
+        finally:
+            working.cancel()
+            stopping.cancel()
+            await asyncio.wait({working, stopping})
 
 
 def first_due(last_started_at: datetime | None, every: timedelta, now: datetime) -> datetime:

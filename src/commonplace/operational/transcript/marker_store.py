@@ -90,6 +90,7 @@ async def _store(
                 confidence=learned.memory.confidence,
                 contradicted=learned.contradicted,
                 flags=quarantine.reasons(learned.memory.observation),
+                remark=learned.remark,
             )
         case EventMarker():
             record_id = await sql.insert_event(
