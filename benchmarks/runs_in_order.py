@@ -70,8 +70,9 @@ class InOrder:
         try:
             answer = self.answer(self._batch)
         except NoAnswerError:
+            is_first = not self.is_waiting  # The second attempt asks for a half of the episodes.
             self.is_waiting = True
-            if self._prompts is not None:
+            if self._prompts is not None and is_first:
                 self._prompts.mkdir(parents=True, exist_ok=True)
                 path = self._prompts / f"{self._batch + 1}.txt"
                 path.write_text(_renamed(prompt, recorded_ids), encoding="utf-8")
