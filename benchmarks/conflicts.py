@@ -1,7 +1,7 @@
 """Measure which digests contradict or repeat each other, on labelled pairs.
 
 ``python benchmarks/conflicts.py [--authors NAME ...] [--unseen] [--json]`` adds the newer text of each pair to
-a space of ten digests: the older text, and nine that the same author wrote about other things.
+a space of ten digests: the older text, and nine later ones that the same author wrote about other things.
 
 - ``missed``: correct, and the newer digest does not contradict the older one
 - ``wrong``: same, refine or distinct, and it does
@@ -77,9 +77,8 @@ def digest(number: int, content: str) -> Digest:
 
 def played(pair: Pair, others: Sequence[str]) -> PlayedPair:
     """Add the newer text of a pair to a space of the older one and others."""
-    *_, older, newer = memories = [
-        digest(place, text) for place, text in enumerate((*others, pair.old, pair.new))
-    ]
+    texts = (pair.old, *others, pair.new)
+    older, *_, newer = memories = [digest(place, text) for place, text in enumerate(texts)]
     contradicted = {conflict.older.id for conflict in find_conflicts(memories, newer)}
     return PlayedPair(
         label=pair.label,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from commonplace.apps.model.memories import Digest
-from commonplace.apps.rules.conflicts import MOST_READ_CHARS, find_conflicts
+from commonplace.apps.rules.conflicts import MOST_READ_CHARS, MOST_READ_OF_NEW_CHARS, find_conflicts
 from commonplace.apps.rules.repetitions import find_repetition
 from commonplace.core.errors import ModelMissingError
 from commonplace.judge import Verdict, judge
@@ -193,15 +193,16 @@ def test_the_newest_digests_are_compared_up_to_a_limit(monkeypatch: pytest.Monke
     network = CountingNetwork({})
     monkeypatch.setattr(judge, "opens", lambda: network)
     letters = ascii_lowercase[:10]
-    find_conflicts(
-        [
-            later(number, "; ".join(f"Ada likes {letter}{part}" for part in range(10)), days=number)
-            for number, letter in enumerate(letters, start=1)
-        ]
-    )
-    read = sum(len(old) + len(new) + CHARS_OF_PAIR for old, new in compared)
-    assert MOST_READ_CHARS - 100 <= read <= MOST_READ_CHARS
-    assert all(" j" in new for _, new in compared)
+    memories = [
+        later(number, "; ".join(f"Ada likes {letter}{part}" for part in range(10)), days=number)
+        for number, letter in enumerate(letters, start=1)
+    ]
+    for new, most_chars in ((None, MOST_READ_CHARS), (memories[-1], MOST_READ_OF_NEW_CHARS)):
+        compared.clear()
+        find_conflicts(memories, new)
+        read = sum(len(old) + len(corrected) + CHARS_OF_PAIR for old, corrected in compared)
+        assert most_chars - 100 <= read <= most_chars
+        assert all(" j" in corrected for _, corrected in compared)
 
 
 @pytest.mark.requirement("APP-16.8", "JDG-06")
