@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from commonplace import judge
 from commonplace.apps.model.conflicts import Contradiction
 from commonplace.apps.model.memories import Digest
 from commonplace.core.quoting import quoted
-from commonplace.judge import LEAST_OPPOSED, MOST_OPPOSED, Judgement, Verdict, stances_of
 from commonplace.language.importance_cues import DATE, TIME, plain
 from commonplace.language.sentences import split_sentences
 from commonplace.language.values import concepts, kind_of, values
@@ -61,7 +61,7 @@ def find_conflicts(memories: Sequence[Digest], new: Digest | None = None) -> lis
         for correction in statements(newer.content)
     ]
     most_chars = MOST_READ_CHARS if new is None else MOST_READ_OF_NEW_CHARS
-    judged = stances_of([(pair.statement, pair.correction) for pair in pairs], most_chars=most_chars)
+    judged = judge.stances_of([(pair.statement, pair.correction) for pair in pairs], most_chars=most_chars)
     opposed = [
         (pair, grounds)
         for pair, (_, grounds) in zip(pairs, judged, strict=True)
@@ -70,7 +70,7 @@ def find_conflicts(memories: Sequence[Digest], new: Digest | None = None) -> lis
     others = Counter(side for pair, _ in opposed for side in pair.sides)
     conflicts: dict[tuple[int, int], Contradiction] = {}
     for pair, grounds in sorted(opposed, key=lambda each: -each[1].probability):
-        if all(others[side] <= MOST_OPPOSED for side in pair.sides):
+        if all(others[side] <= judge.MOST_OPPOSED for side in pair.sides):
             conflicts.setdefault((pair.older.id, pair.newer.id), _contradiction(pair, grounds))
     return list(conflicts.values())
 
@@ -103,7 +103,7 @@ def without(text: str, statement: str) -> str:
     return f"{speaker}{rest}" if rest else ""
 
 
-def _contradiction(pair: _StatementPair, grounds: Judgement) -> Contradiction:
+def _contradiction(pair: _StatementPair, grounds: "judge.Judgement") -> Contradiction:
     return Contradiction(
         older=pair.older,
         newer=pair.newer,
@@ -113,9 +113,9 @@ def _contradiction(pair: _StatementPair, grounds: Judgement) -> Contradiction:
     )
 
 
-def _is_certain(grounds: Judgement) -> bool:
+def _is_certain(grounds: "judge.Judgement") -> bool:
     """Return whether a statement corrects another one; its number may be the last word ("runs on port 9090")."""
-    return grounds.verdict is Verdict.CORRECT and grounds.probability >= LEAST_OPPOSED
+    return grounds.verdict is judge.Verdict.CORRECT and grounds.probability >= judge.LEAST_OPPOSED
 
 
 def _is_another_event(older: str, newer: str) -> bool:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from commonplace import judge
 from commonplace.apps.model.memories import Digest
 from commonplace.apps.rules.conflicts import MOST_READ_CHARS, newest_first
-from commonplace.judge import Stance, Verdict, stances_of
 from commonplace.language.values import concepts, share, weight
 from commonplace.llm.extractive import SPEAKER
 
@@ -29,12 +29,12 @@ def find_repetition(memories: Sequence[Digest]) -> Repetition | None:
     """
     pairs = list(newest_first(memories))
     texts = [(_as_one_text(older), _as_one_text(newer)) for older, newer in pairs]
-    stances = stances_of(texts, most_chars=MOST_READ_CHARS)
+    stances = judge.stances_of(texts, most_chars=MOST_READ_CHARS)
     for (older, newer), (stance, grounds) in zip(pairs, stances, strict=True):
         older_says_more = _weight(older) > _weight(newer)
         kept, gone = (older, newer) if older_says_more else (newer, older)
-        is_joined = grounds is not None and grounds.verdict in {Verdict.SAME, Verdict.REFINE}
-        if stance is Stance.SAME or (is_joined and _holds(kept, gone)):
+        is_joined = grounds is not None and grounds.verdict in {judge.Verdict.SAME, judge.Verdict.REFINE}
+        if stance is judge.Stance.SAME or (is_joined and _holds(kept, gone)):
             return Repetition(kept=kept, gone=gone)
     return None
 
