@@ -23,6 +23,7 @@ BENCHMARKS = (
     "apps.py",
     "digests.py",
     "compaction.py",
+    "conflicts.py",
     "consolidation.py",
     "runs.py",
     "poisoning.py",

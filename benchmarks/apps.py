@@ -35,6 +35,7 @@ from commonplace.apps.model.energy import EnergyPolicy
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
+from commonplace.judge import judge
 from commonplace.llm import Request, Script
 
 MORNING = datetime(2026, 3, 1, tzinfo=UTC)
@@ -221,6 +222,7 @@ async def run(directory: Path, apps: int, rounds: int) -> list[dict[str, Any]]:
             await asyncio.to_thread(fill, settings.database_path, apps)
             results = [await measure_reading(memory, settings.database_path, apps, rounds)]
         await engine.embed_async("warm")
+        judge.prepare()
         results += await measure_creation(settings, engine, rounds // 10)
         results.append(await measure_day(directory / "day"))
         results.append(await measure_digest(settings, engine, 5))

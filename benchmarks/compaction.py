@@ -4,7 +4,8 @@
 with what must stay and what may go, on 15 June 2026. The baseline is first in, first out. A memory counts as kept if
 its row is unchanged, or if one remaining memory holds all its ``must_words`` (70 % of its words where a case names
 none), so that merging is no loss. Rules were made with a look at the cases of ``benchmarks/data/compactions.jsonl``;
-those of ``compactions_measured_once.jsonl`` were measured once, unseen (ADR 0009).
+those of ``compactions_measured_once.jsonl`` were measured once, unseen, before the judge took the place of most rules
+(ADR 0009).
 """
 
 import argparse
@@ -23,6 +24,7 @@ from commonplace import AppMemory, Settings
 from commonplace.apps.model.conversations import Message
 from commonplace.apps.model.energy import EnergyPolicy
 from commonplace.core.clock import ManualClock
+from commonplace.judge.network import open_network
 
 DATA = Path(__file__).parent / "data" / "compactions.jsonl"
 TODAY = datetime(2026, 6, 15, 12, tzinfo=UTC)
@@ -157,6 +159,7 @@ def main() -> None:
     args = parser.parse_args()
     logging.disable(logging.CRITICAL)
     rows = [json.loads(line) for line in args.data.read_text(encoding="utf-8").splitlines() if line.strip()]
+    open_network()  # Without its weights nothing is outdated, and the figures would mean nothing.
     played = asyncio.run(play(rows))
     found = [figures("rule", played), figures("first in, first out", first_in_first_out(rows))]
     if args.json:

@@ -1,5 +1,6 @@
 """The facade of app memory: the functions that the command line, the admin API and hosts call."""
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -432,7 +433,7 @@ class AppMemory:
         Raises:
             NotFoundError: No app has this id.
         """
-        return find_conflicts(await self.list_memories(app_id))
+        return await asyncio.to_thread(find_conflicts, await self.list_memories(app_id))
 
     async def export(self, app_id: str) -> Export:
         """Return an app's memories from all its spaces, for a JSON document.

@@ -6,10 +6,14 @@ from commonplace.judge.network import read_network as read_network
 from commonplace.judge.network import recipe_name as recipe_name
 from commonplace.judge.pairs import PairVerdict as PairVerdict
 from commonplace.judge.remarks import remark as remark
+from commonplace.judge.stances import LEAST_OPPOSED as LEAST_OPPOSED
+from commonplace.judge.stances import MOST_OPPOSED as MOST_OPPOSED
 from commonplace.judge.stances import Comparisons as Comparisons
 from commonplace.judge.stances import Opposition as Opposition
 from commonplace.judge.stances import Relatives as Relatives
+from commonplace.judge.stances import Stance as Stance
 from commonplace.judge.stances import relatives as relatives
+from commonplace.judge.stances import stances_of as stances_of
 from commonplace.judge.stances import without_repetitions as without_repetitions
 from commonplace.judge.verdicts import Judgement as Judgement
 from commonplace.judge.verdicts import Verdict as Verdict

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import accumulate
 from typing import Final, Generic, TypeVar
 
 from commonplace.judge.comparing import Compared, judge
@@ -28,6 +29,9 @@ MOST_LOOKED_AT: Final = 300
 
 MOST_READ_CHARS: Final = 8_000
 """Characters of pairs of lines of a block that are compared, so that a prompt does not wait. They take 0.2 seconds."""
+
+CHARS_OF_PAIR: Final = 40
+"""The characters that take as long to read as the network needs for a pair without its texts."""
 
 MOST_OPPOSED: Final = 2
 """A text that opposes more texts is one of a series: "Sprint 7 ended well", "Sprint 8 ended well"."""
@@ -72,11 +76,27 @@ def stances(newer: str, older: Sequence[str]) -> list[tuple[Stance, Judgement | 
 
     Source: TRU-05.
     """
-    compared = [place for place, text in enumerate(older) if are_comparable(text, newer)]
-    judged = judge.compare_all([Compared(older[place], newer) for place in compared])
-    found: list[tuple[Stance, Judgement | None]] = [(Stance.APART, None)] * len(older)
+    return stances_of([(text, newer) for text in older])
+
+
+def stances_of(
+    pairs: Sequence[tuple[str, str]], *, most_chars: int | None = None
+) -> list[tuple[Stance, Judgement | None]]:
+    """Return the stance of the newer text of each pair on the older one, with its grounds if the two were compared.
+
+    Args:
+        pairs: Older and newer texts.
+        most_chars: The maximum number of characters that are compared, from the first pair on; a pair counts
+            :data:`CHARS_OF_PAIR` more than its texts. Pairs beyond are apart. ``None`` compares all.
+    """
+    compared = [place for place, pair in enumerate(pairs) if are_comparable(*pair)]
+    if most_chars is not None:
+        read = accumulate(len(pairs[place][0]) + len(pairs[place][1]) + CHARS_OF_PAIR for place in compared)
+        compared = compared[: sum(chars <= most_chars for chars in read)]
+    judged = judge.compare_all([Compared(*pairs[place]) for place in compared])
+    found: list[tuple[Stance, Judgement | None]] = [(Stance.APART, None)] * len(pairs)
     for place, judgement in zip(compared, judged, strict=True):
-        found[place] = _stance(older[place], newer, judgement), judgement
+        found[place] = _stance(*pairs[place], judgement), judgement
     return found
 
 

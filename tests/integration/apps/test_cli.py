@@ -98,7 +98,8 @@ def test_conflicts(calendar: CommandLine) -> None:
     assert "No conflicts." in calendar("apps", "conflicts", "cal").out
     calendar("apps", "ingest", "cal", "-", stdin=conversation(1, "The shop runs on port 8080."))
     done = calendar("apps", "ingest", "cal", "-", stdin=conversation(2, "The shop runs on port 9090."))
-    assert "conflict #2 and #3: 8080 against 9090" in done.out
+    assert 'conflict #2 and #3: "The shop runs on port 8080.", "The shop runs on port 9090."' in done.out
+    assert '"8080" against "9090".' in done.out
     assert calendar("apps", "conflicts", "cal", "--json").json["conflicts"][0]["older"] == 2
 
 

@@ -1,19 +1,17 @@
-"""Importance, conflicts, search by words, and metadata."""
+"""Importance, search by words, and metadata."""
 
 import json
 import math
-from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.apps.model.memories import Metadata
-from commonplace.apps.rules.conflicts import disagreement, find_conflicts
 from commonplace.apps.rules.importance import assess
 from commonplace.apps.rules.search import by_words
 from commonplace.apps.rules.vectors import cosine, to_bytes
-from support.apps import MOMENT, memory
+from support.apps import memory
 
 
 @pytest.mark.requirement("APP-16.1")
@@ -57,76 +55,6 @@ def test_where_a_person_lives_and_is_reached_outlives_a_tool(personal: str) -> N
 def test_importance_lies_between_0_and_10(text: str) -> None:
     """For any text."""
     assert 0 <= assess(text).importance <= 10
-
-
-@pytest.mark.requirement("APP-16.8")
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("User prefers meetings after noon.", "User prefers meetings before noon."),
-        ("The shop runs on port 8080.", "The shop runs on port 9090."),
-        ("The Phoenix deadline is 2026-11-01.", "The Phoenix deadline is 2026-12-01."),
-        ("The export works with large files.", "The export does not work with large files."),
-        ("Fine. Meetings start at 2pm.", "Meetings start at 4pm. Fine."),
-    ],
-)
-def test_opposite_digests_are_found(one: str, other: str) -> None:
-    """By order, number, date and denial, wherever the sentence stands."""
-    assert disagreement(one, other)
-    assert disagreement(other, one)
-
-
-@pytest.mark.requirement("DIG-03.1")
-@pytest.mark.parametrize(
-    ("older", "newer"),
-    [
-        ("Lunch with Ida is on 3 May at 12:00.", "Lunch with Ida has been moved to 4 May at 13:00."),
-        ("Das Training mit Jo ist am 3. Mai.", "Das Training mit Jo ist verschoben auf den 10. Mai."),
-        ("El alquiler del local es de 700 euros.", "El alquiler del local es ahora de 750 euros."),
-        ("Le code du portail est de 12 chiffres.", "Le code du portail est maintenant de 8 chiffres."),
-        ("Reports are written with Calcus.", "Reports are now written with Tabula."),
-    ],
-)
-def test_a_change_outdates_what_it_changes(older: str, newer: str) -> None:
-    """In each language; the sentence that no longer holds is named."""
-    found = disagreement(f"Fine. {older}", newer)
-    assert found is not None
-    assert found[0] == older
-
-
-@pytest.mark.requirement("APP-16.8")
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("The shop runs on port 8080.", "The shop runs on port 8080."),
-        ("The shop runs on port 8080.", "The wiki runs on port 9090."),
-        ("Service 5 was slow.", "Service 6 was slow."),
-        ("User prefers tea.", "The deadline is not fixed."),
-        ("", "User prefers tea."),
-        ("Train to Lille on 3 May at 8:00.", "Train to Lille on 9 July at 8:00, second class."),
-        ("The limit of the blue card is 300.", "The limit of the red card is 500."),
-        ("Bea's lesson is on Mondays at 16:00.", "Leo's lesson is on Fridays at 17:00."),
-    ],
-)
-def test_other_digests_are_left_alone(one: str, other: str) -> None:
-    """The same, or about another matter."""
-    assert disagreement(one, other) is None
-
-
-@pytest.mark.requirement("APP-16.8")
-def test_a_conflict_names_the_older_and_the_newer() -> None:
-    """By the time of the last change, not by the id."""
-    new = memory(1, "The shop runs on port 8080.", created_at=MOMENT + timedelta(days=1))
-    old = memory(2, "The shop runs on port 9090.")
-    (conflict,) = find_conflicts([new, memory(3), old])
-    assert (conflict.older.id, conflict.newer.id) == (2, 1)
-    assert "8080" in conflict.reason
-
-
-@given(st.text(max_size=100))
-def test_no_text_disagrees_with_itself(text: str) -> None:
-    """Whatever it says."""
-    assert disagreement(text, text) is None
 
 
 @pytest.mark.requirement("APP-16.2")
@@ -188,34 +116,6 @@ def test_a_stored_vector_is_like_itself(vector: list[float]) -> None:
     assert cosine(to_bytes(unit), to_bytes(unit)) == pytest.approx(1, abs=1e-5)
     assert cosine(to_bytes(unit), to_bytes([-value for value in unit])) == pytest.approx(-1, abs=1e-5)
     assert cosine(to_bytes(unit), b"") == 0
-
-
-@pytest.mark.requirement("DIG-03.1")
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Lives at Elm Road 4 in Leeds.", "The customer has moved and lives at Park Lane 12 in York now."),
-        ("Wohnt in Kassel, Gartenweg 3.", "Der Kunde ist umgezogen und wohnt jetzt in Fulda."),
-        ("Goes to yoga on Tuesdays and Fridays.", "Yoga is on Thursdays now."),
-    ],
-)
-def test_another_address_or_week_outdates_the_old_one(one: str, other: str) -> None:
-    """Although the sentences share few words."""
-    assert disagreement(one, other)
-
-
-@pytest.mark.requirement("DIG-03.1")
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("His sister lives in Oslo.", "The customer has moved and lives in Bergen now."),
-        ("The train to Ulm leaves at 9:05.", "The train to Basel now leaves at 10:12."),
-        ("Piano lesson of Ana on Tuesdays.", "Piano lesson of Leo is on Fridays now."),
-    ],
-)
-def test_things_with_names_of_their_own_do_not_outdate_each_other(one: str, other: str) -> None:
-    """The names tell them apart."""
-    assert disagreement(one, other) is None
 
 
 @pytest.mark.requirement("DIG-03.1")

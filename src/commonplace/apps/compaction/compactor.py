@@ -144,7 +144,7 @@ class Compactor:
         except StorageError as error:
             return self._failed(request.app_id, error)
         if self._model.extractive or overtaken >= MOST_ROUNDS:
-            return decide_by_rule(request, self._store.now())
+            return await asyncio.to_thread(decide_by_rule, request, self._store.now())
         try:
             return await self._ask(request)
         except ModelBudgetError as error:

@@ -147,7 +147,7 @@ class Attempt:
                 return DigestAttempt(outcome=DigestOutcome.REPEATED, reason=reason)
             await self.resources.vectors.keep(sql, memory, proposal.vector)
         *known, memory = self.resources.quarantine.watch([*known, memory])
-        conflicts = [one for one in find_conflicts([*known, memory]) if memory in (one.older, one.newer)]
+        conflicts = await asyncio.to_thread(find_conflicts, [*known, memory], memory)
         return DigestAttempt(
             outcome=DigestOutcome.CREATED,
             reason=proposal.reason,

@@ -11,9 +11,12 @@ class Contradiction:
 
     Attributes:
         sentence: The outdated statement of the older memory.
+        probability: That of the contradiction, 0.0 to 1.0.
+        reason: A sentence for a person, with both statements and what differs.
     """
 
     older: Digest
     newer: Digest
     sentence: str
+    probability: float
     reason: str

@@ -5,7 +5,6 @@ Source: APP-03, APP-05, R-APP-2.
 
 from collections.abc import Sequence
 from datetime import datetime
-from itertools import combinations
 from typing import Final
 
 from commonplace.apps.model.bounds import MAX_CONTENT_CHARS, MAX_MEMORIES
@@ -19,16 +18,14 @@ from commonplace.apps.model.compaction import (
 from commonplace.apps.model.conflicts import Contradiction
 from commonplace.apps.model.memories import Digest
 from commonplace.apps.model.receipts import Decider
-from commonplace.apps.rules.conflicts import capitalised, denies, find_conflicts, without
+from commonplace.apps.rules.conflicts import find_conflicts, without
 from commonplace.apps.rules.digest_text import tidy_content
 from commonplace.apps.rules.importance import standing
+from commonplace.apps.rules.repetitions import find_repetition
 from commonplace.core.text import collapse_whitespace
-from commonplace.language.values import concepts, share, weight
+from commonplace.language.values import concepts, share
 from commonplace.llm.extractive import SPEAKER
 from commonplace.prompts.fence import data_notice, fence
-
-DUPLICATE_SHARE: Final = 0.8
-"""The share of common words from which the rule takes two memories for duplicates."""
 
 LEAST_MERGED: Final = 0.5
 """The share of the new memory's words that the text of an edit must contain."""
@@ -124,16 +121,14 @@ def decide_by_rule(request: MemoryCompactionRequest, now: datetime) -> Compactio
 
     Other sentences of an outdated memory are merged with the newer memory.
     """
-    conflicts = find_conflicts(request.memories)
-    if conflicts:
+    if conflicts := find_conflicts(request.memories):
         return _without_outdated(conflicts[0])
-    for older, newer in combinations(request.memories, 2):
-        if twins := _twins(older, newer):
-            kept, gone = twins
-            reason = f"memory {gone.id} duplicates memory {kept.id}"
-            return CompactionPlan(
-                target=kept, content=kept.content, gone=gone, decider=Decider.RULE, reason=reason
-            )
+    if repetition := find_repetition(request.memories):
+        kept, gone = repetition.kept, repetition.gone
+        reason = f"memory {gone.id} duplicates memory {kept.id}"
+        return CompactionPlan(
+            target=kept, content=kept.content, gone=gone, decider=Decider.RULE, reason=reason
+        )
     least = min(request.memories, key=lambda memory: standing(memory, now))
     return CompactionPlan(target=least, content=None, decider=Decider.RULE, reason="it is worth the least")
 
@@ -148,33 +143,6 @@ def _without_outdated(conflict: Contradiction) -> CompactionPlan:
     if len(both) > MAX_CONTENT_CHARS:
         return CompactionPlan(target=older, content=rest, decider=Decider.RULE, reason=reason)
     return CompactionPlan(target=older, content=both, gone=newer, decider=Decider.RULE, reason=reason)
-
-
-def _twins(older: Digest, newer: Digest) -> tuple[Digest, Digest] | None:
-    """Return the memory to keep and its duplicate; ``None`` if each says something that the other does not."""
-    kept, gone = (older, newer) if _says(older) > _says(newer) else (newer, older)
-    said, stays = concepts(gone.content), concepts(kept.content)
-    lost = said - stays
-    if share(said, stays) < DUPLICATE_SHARE or _tells_apart(lost, gone.content, kept.content):
-        return None
-    return kept, gone
-
-
-def _says(memory: Digest) -> float:
-    return weight(concepts(memory.content))
-
-
-def _tells_apart(lost: frozenset[str], gone: str, kept: str) -> bool:
-    """Return whether a number, a name, a negation or the subject would be lost."""
-    first, other = concepts(gone.split(" ", 1)[0]), concepts(kept.split(" ", 1)[0])
-    names = capitalised(gone)
-    subject = bool(first & lost) and bool(other - concepts(gone))
-    return (
-        subject
-        or bool(lost & names)
-        or any(word[0].isdigit() for word in lost)
-        or denies(gone) != denies(kept)
-    )
 
 
 def first_in_first_out(memories: Sequence[Digest], fallback: str) -> CompactionPlan:

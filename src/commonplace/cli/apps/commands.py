@@ -187,7 +187,7 @@ async def share(
 
 @command()
 async def conflicts(memory: AppMemory, app_id: AppArgument) -> Answer:
-    """Print pairs of an app's digests that contradict each other, as found by a rule."""
+    """Print pairs of an app's digests that contradict each other, the most certain first."""
     pairs = await memory.conflicts(app_id)
     return listing(
         "conflicts",
@@ -195,7 +195,12 @@ async def conflicts(memory: AppMemory, app_id: AppArgument) -> Answer:
         ("older", "newer", "reason"),
         lambda pair: (digest_id(pair.older.id), digest_id(pair.newer.id), pair.reason),
         if_empty="No conflicts.",
-        document=lambda pair: {"older": pair.older.id, "newer": pair.newer.id, "reason": pair.reason},
+        document=lambda pair: {
+            "older": pair.older.id,
+            "newer": pair.newer.id,
+            "probability": pair.probability,
+            "reason": pair.reason,
+        },
     )
 
 
