@@ -28,6 +28,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.judge import Compared, Judgement, Verdict, judge
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "training" / "judge"))
@@ -81,9 +82,9 @@ def tables(judged: Sequence[Judged]) -> dict[str, Figures]:
     for one in judged:
         for group in (f"author {one[0].author}", f"language {one[0].language}", f"text {one[0].kind}"):
             groups[group].append(one)
-    found = {group: figures(groups[group]) for group in sorted(groups)}
+    shares = {group: figures(groups[group]) for group in sorted(groups)}
     asked = sum(bool(judgement.between) for _, judgement in judged) / max(len(judged), 1)
-    return found | {
+    return shares | {
         "all": figures(judged),
         "perfect": figures(judged, perfect=True) | {"asked": round(asked, 3)},
     }
@@ -98,6 +99,15 @@ def unseen() -> list[Pair]:
             del row["differs"]
             found.append(Pair(**row))
     return found
+
+
+def embedding_s(texts: Sequence[str]) -> float:
+    """Return the processor time of embedding texts, in seconds."""
+    engine = EmbeddingEngine(EmbeddingOptions())
+    engine.embed("warm up")
+    started = time.process_time()
+    engine.embed_array(texts)
+    return time.process_time() - started
 
 
 def main() -> int:
@@ -121,22 +131,25 @@ def main() -> int:
     judge.compare("warm", "up")
     started = time.process_time()
     judgements = judge.compare_all([Compared(pair.old, pair.new) for pair in pairs])
-    each_ms = (time.process_time() - started) / len(pairs) * 1e3
+    judging_s = time.process_time() - started
+    ratio = judging_s / embedding_s([text for pair in pairs for text in (pair.old, pair.new)])
     judged = list(zip(pairs, judgements, strict=True))
-    found = tables(judged)
+    groups = tables(judged)
     if arguments.json:
-        print(json.dumps({"ms": round(each_ms, 2)} | found, indent=1))
+        print(json.dumps({"to_embedding": round(ratio, 2)} | groups, indent=1))
     else:
         names = [*METRICS, "asked"]
-        print(f"{len(pairs)} pairs, {each_ms:.1f} ms of processor time each")
+        print(
+            f"{len(pairs)} pairs; judging took {ratio:.1f} times the processor time of embedding both texts"
+        )
         print(f"{'':28} pairs " + " ".join(f"{name:>10}" for name in names))
-        for group, shares in found.items():
+        for group, shares in groups.items():
             row = " ".join(f"{shares[name]:10.3f}" if name in shares else f"{'':10}" for name in names)
             print(f"{group:28} {shares['pairs']:5.0f} {row}")
     for pair, judgement in judged if arguments.errors else ():
         if judgement.verdict != pair.label:
             print(f"{pair.label} -> {judgement.verdict} {judgement.probability}: {pair.old} | {pair.new}")
-    return int(any(found["all"].get(name, 0.0) > limit for name, limit in LIMITS.items()))
+    return int(any(groups["all"].get(name, 0.0) > limit for name, limit in LIMITS.items()))
 
 
 if __name__ == "__main__":

@@ -33,6 +33,10 @@ class DecidedNetwork(PairNetwork):
     def __init__(self, decided: Decided) -> None:
         self._decided = decided
 
+    def pieces(self, texts: Sequence[str]) -> list[frozenset[int]]:
+        """Return the pieces of words of each text."""
+        return open_network().pieces(texts)
+
     def chances(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
         """Return the probabilities of each pair."""
         found = open_network().chances(pairs)

@@ -61,23 +61,22 @@ def _data() -> str:
 
 
 def _code() -> str:
-    """Return the hash of what the code does; comments and layout do not count."""
+    """Return the hash of what the code does; comments, layout and imports do not count."""
     digest = hashlib.sha256()
     for file in CODE:
-        digest.update(ast.dump(_without_docstrings(ast.parse(file.read_text(encoding="utf-8")))).encode())
+        digest.update(ast.dump(_statements(ast.parse(file.read_text(encoding="utf-8")))).encode())
     return digest.hexdigest()
 
 
-def _without_docstrings(tree: ast.Module) -> ast.Module:
+def _statements(tree: ast.Module) -> ast.Module:
+    """Return a module without its docstrings and imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            node.body = [each for each in node.body if not _is_text(each)]
+            node.body = [each for each in node.body if not _does_nothing(each)]
     return tree
 
 
-def _is_text(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
+def _does_nothing(node: ast.stmt) -> bool:
+    constant = node.value if isinstance(node, ast.Expr) else None
+    is_text = isinstance(constant, ast.Constant) and isinstance(constant.value, str)
+    return is_text or isinstance(node, ast.Import | ast.ImportFrom)

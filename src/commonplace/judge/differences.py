@@ -1,4 +1,4 @@
-"""What differs between two texts, in words that a person recognises. Pure."""
+"""The words in which two texts differ, for the sentence that gives the reason of a verdict. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -45,8 +45,8 @@ def difference(old: str, new: str) -> str:
 
 def _told(words: Sequence[str], elsewhere: Sequence[str]) -> str:
     """Return the words of a part that tell something and that the other text lacks, in quotes; or an empty text."""
-    said = [word for word in words if stem(word.casefold()) not in elsewhere and _tells(word.casefold())]
-    return f'"{" ".join(said)}"' if said else ""
+    telling = [word for word in words if stem(word.casefold()) not in elsewhere and _tells(word.casefold())]
+    return f'"{" ".join(telling)}"' if telling else ""
 
 
 def _tells(word: str) -> bool:

@@ -1,4 +1,4 @@
-"""What the network reads: two texts, each with its amounts behind it, and which of their tokens the other has. Pure.
+"""The input of the network: the tokens of two texts with their amounts, and a role for each token. Pure.
 
 A network sees letters and digits, not that "a minute and a half" is "90s" and that "5 min" is not "30 seconds". So each
 text gets its amounts in base units behind it, the newer text says whether they agree, and each token says whether the

@@ -1,12 +1,11 @@
 """Words around amounts: phrases that act as one word, hedges, limits, and labels of numbers.
 
-Plain data about how operators write; synonyms and opposites are in
-:mod:`commonplace.language.ideas`.
+Plain data about how operators write.
 """
 
 from typing import Final
 
-from commonplace.language.ideas import word_set
+from commonplace.language.words import word_set
 
 PHRASES: Final = {
     phrase.strip(): meaning.strip()

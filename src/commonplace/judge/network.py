@@ -60,10 +60,17 @@ class PairNetwork:
         for rows in _groups([len(old) + len(new) for old, new in fresh]):
             group = [fresh[row] for row in rows]
             self._known |= zip(group, self._run(group), strict=True)
-        found = [self._known[pair] for pair in pairs]
+        rows = [self._known[pair] for pair in pairs]
         if len(self._known) > MOST_KNOWN:
             self._known = {}
-        return np.array(found, dtype=np.float32).reshape(-1, CLASSES)
+        return np.array(rows, dtype=np.float32).reshape(-1, CLASSES)
+
+    def pieces(self, texts: Sequence[str]) -> list[frozenset[int]]:
+        """Return the pieces of words of each text, as the network reads them."""
+        return [
+            frozenset(each.ids)
+            for each in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        ]
 
     def _run(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
         texts = [text for pair in pairs for text in with_amounts(*pair)]

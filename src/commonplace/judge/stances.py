@@ -10,14 +10,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 from typing import Final, Generic, TypeVar
 
 from commonplace.judge.comparing import Compared, judge
 from commonplace.judge.verdicts import Judgement, Verdict
-from commonplace.judge.wordings import tokens_of
-from commonplace.language.stems import stem
-from commonplace.language.words import STOPWORDS
+from commonplace.language.words import STOPWORDS, content_words
 
 LEAST_SAME: Final = 0.95
 LEAST_OPPOSED: Final = 0.93
@@ -88,8 +85,8 @@ def relatives(newer: str, older: Sequence[_T], text_of: Callable[[_T], str]) -> 
 
     If it opposes more than two, it is one of a series, and it opposes none.
     """
-    found = zip(older, stances(newer, [text_of(each) for each in older]), strict=True)
-    judged = [(each, stance, grounds) for each, (stance, grounds) in found if grounds is not None]
+    judged_texts = zip(older, stances(newer, [text_of(each) for each in older]), strict=True)
+    judged = [(each, stance, grounds) for each, (stance, grounds) in judged_texts if grounds is not None]
     judged.sort(key=lambda one: -one[2].probability)
     opposed = [
         Opposition(other=each, reason=grounds.reason)
@@ -119,10 +116,10 @@ class Comparisons:
         places = [place for place, each in enumerate(earlier) if are_comparable(each, text)]
         self._looked_at += len(earlier)
         self._read += sum(len(earlier[place]) + len(text) for place in places)
-        found = zip(places, stances(text, [earlier[place] for place in places]), strict=True)
+        judged = zip(places, stances(text, [earlier[place] for place in places]), strict=True)
         same = [
             (grounds.probability, -place)
-            for place, (stance, grounds) in found
+            for place, (stance, grounds) in judged
             if grounds is not None and stance is Stance.SAME
         ]
         return -max(same)[1] if same else None
@@ -142,7 +139,7 @@ def are_comparable(older: str, newer: str) -> bool:
     """Return whether two texts are short and share enough words to be about one thing."""
     if max(len(older), len(newer)) > MOST_CHARS:
         return False
-    ones, others = _words(older), _words(newer)
+    ones, others = content_words(older), content_words(newer)
     return 2 * len(ones & others) >= LEAST_SHARED * max(1, len(ones) + len(others))
 
 
@@ -162,10 +159,3 @@ def _stance(older: str, newer: str, judgement: Judgement) -> Stance:
     if is_opposed and not _are_numbered(older, newer):
         return Stance.OPPOSED
     return Stance.APART
-
-
-@lru_cache(maxsize=4096)  # A block is made for every model call, mostly of the same texts.
-def _words(text: str) -> frozenset[str]:
-    return frozenset(
-        stem(token) for token in tokens_of(text) if token[0].isalnum() and token not in STOPWORDS
-    )

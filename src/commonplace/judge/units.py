@@ -6,7 +6,7 @@ Durations are in seconds, sizes in bytes, times of day in minutes since midnight
 from typing import Final
 
 from commonplace.language import weekdays
-from commonplace.language.ideas import word_set
+from commonplace.language.words import word_set
 
 HOUR_S: Final = 3_600.0
 DAY_S: Final = 86_400.0

@@ -19,6 +19,11 @@ STOPWORDS: Final = frozenset(
 )
 
 
+def word_set(text: str) -> frozenset[str]:
+    """Return the words between the spaces of a text as a set."""
+    return frozenset(text.split())
+
+
 @lru_cache(maxsize=4096)
 def tokens(text: str) -> tuple[str, ...]:
     """Return the folded words of a text in order; in scripts without spaces, each pair of characters is a word."""

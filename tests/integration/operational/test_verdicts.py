@@ -3,13 +3,16 @@
 Every test runs on SQLite and on PostgreSQL.
 """
 
+from collections.abc import Sequence
+
 import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import ConflictError, InvalidInputError, ModelRefusedError, NotFoundError
 from commonplace.core.settings import Settings
-from commonplace.judge import PairVerdict, Verdict
+from commonplace.judge import Compared, Judgement, PairVerdict, Verdict, judge
 from commonplace.llm import Script
+from commonplace.operational.lessons.lifecycle import MOST_COMPARED
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.model.memories import ChangeKind, Lesson, MemoryFilter
 from commonplace.operational.model.receipts import Receipt, ReceiptKind, ReceiptOutcome
@@ -283,11 +286,11 @@ async def test_a_close_pair_waits_for_the_model_only(
     """Pairs that the judge keeps apart go to the queue where a model decides, and are settled without one."""
     texts = ("Needs Redis at start", "Needs the mail relay at start")
     decide(monkeypatch, {texts: (0.05, 0.05, 0.1, 0.8)})
-    for judge, waiting in (("rules", 0), ("model", 1)):
-        chosen = new_settings.model_copy(update={"judge": judge})
+    for mode, waiting in (("rules", 0), ("model", 1)):
+        chosen = new_settings.model_copy(update={"judge": mode})
         async with OperationalMemory.open(chosen) as memory:
             for number, text in enumerate(texts):
-                await emit(memory, text, number, f"behavior:{judge}")
+                await emit(memory, text, number, f"behavior:{mode}")
             assert await memory.reviews.count() == waiting
             assert await decide_after_session(memory.reviews, chosen) == []
 
@@ -311,3 +314,25 @@ async def test_the_agent_says_what_it_confirms(operational: OperationalMemory) -
     (found,) = await active(operational)
     assert (receipt.outcome, found.confidence) == (ReceiptOutcome.REINFORCED, 0.8)
     assert found.observation.endswith("exit code 3")
+
+
+@pytest.mark.requirement("JDG-06.2")
+async def test_of_many_memories_the_nearest_are_compared(
+    operational: OperationalMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The memory that shares rare words with the observation is among them, however old it is."""
+    oldest, correction = "Restic keeps thirty snapshots", "Restic keeps forty snapshots"
+    await operational.add(category="behavior", service="redis", observation=oldest)
+    for number in range(MOST_COMPARED):
+        await operational.add(category="behavior", service="redis", observation=f"Panel p{number} blinks")
+    compared: list[int] = []
+    compare_all = judge.compare_all
+
+    def counted(pairs: Sequence[Compared]) -> list[Judgement]:
+        compared.append(len(pairs))
+        return compare_all(pairs)
+
+    monkeypatch.setattr(judge, "compare_all", counted)
+    receipt = await emit(operational, correction, 1)
+    assert [each.observation for each in receipt.contradicted] == [oldest]
+    assert compared == [MOST_COMPARED]

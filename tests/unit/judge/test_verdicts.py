@@ -300,7 +300,7 @@ def test_a_text_of_more_than_300_characters_is_not_joined() -> None:
 def test_probabilities_become_a_verdict(
     chances: tuple[float, ...], verdict: Verdict, others: tuple[Verdict, ...]
 ) -> None:
-    """What may be a correction neither joins the old text nor counts as one; a model may be asked."""
+    """A possible correction stays beside the old text and weakens nothing. A model may decide the pair."""
     assert (decided(chances), between(chances)) == (verdict, others)
 
 
@@ -386,3 +386,21 @@ def test_hostile_texts_take_linear_time(piece: str) -> None:
 def test_the_reason_names_what_decided(existing: str, emitted: str, named: str) -> None:
     """An operator reads the words or quantities that decided, the existing observation's first."""
     assert named in judge.compare(existing, emitted).reason
+
+
+@pytest.mark.requirement("JDG-06.2")
+def test_the_nearest_texts_share_rare_words() -> None:
+    """Words that all texts have tell nothing; of equally near texts, the later ones count."""
+    texts = [f"The backup of host {name} runs at night" for name in ("oak", "elm", "ash", "fir", "yew")]
+    assert judge.nearest("Host elm is backed up at noon", texts, 1) == [1]
+    assert judge.nearest("The gate is blue", texts, 2) == [2, 3]
+    assert judge.nearest("The gate is blue", texts, 5) == [0, 1, 2, 3, 4]
+    assert judge.nearest("Elm and yew", texts, 2) == [1, 4]
+
+
+@pytest.mark.requirement("JDG-06.2")
+def test_equal_amounts_in_other_units_are_certain() -> None:
+    """The reason does not claim that the words are the same."""
+    judgement = judge.compare("Takes 60s to start", "Takes a minute to start")
+    assert (judgement.verdict, judgement.probability) == (Verdict.SAME, 1.0)
+    assert judgement.reason == "Both texts say the same in the same words and amounts."

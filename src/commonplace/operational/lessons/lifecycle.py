@@ -20,7 +20,6 @@ from commonplace.operational.model.memories import Author, ChangeKind, Lesson
 from commonplace.operational.model.receipts import Effect, LearningReceipt, ReceiptOutcome
 from commonplace.operational.model.reviews import Review
 from commonplace.operational.rules import decay
-from commonplace.operational.rules.candidates import candidates
 from commonplace.operational.rules.endings import Saying, read_ending
 from commonplace.operational.rules.pairs import VERDICT_OF, pair_name
 from commonplace.operational.store import memories, reviews
@@ -28,6 +27,13 @@ from commonplace.operational.store.statements import OperationalStatements
 
 REINFORCEMENT: Final = Decimal("0.1")
 CONTRADICTION: Final = Decimal("-0.2")
+
+MOST_COMPARED: Final = 20
+"""The maximum number of memories that an observation is compared with.
+
+Source: of fifty memories, the one that an observation corrects is among the nearest 16 in 98 % of German and French
+pairs, 96 to 100 % of English and 88 % of Japanese ones.
+"""
 
 STALENESS: Final = "staleness"
 
@@ -43,7 +49,7 @@ async def learn(
 ) -> LearningReceipt:
     """Learn an observation: reinforce, refine or correct known memories, or store it as a new one.
 
-    The observation is compared with the active memories of the same service and category, at most 64 of them. All
+    The observation is compared with the active memories of the same service and category, the nearest 20 of them. All
     memories that it corrects lose confidence. The most certain memory that says the same is reinforced. Otherwise the
     most certain memory that it refines takes in the new words, if one text of 300 characters can hold both, and is
     reinforced. Otherwise the observation becomes a new memory. Doubtful pairs go to the review queue, unless they were
@@ -57,7 +63,7 @@ async def learn(
     if (saying := read_ending(marker.observation, known)) is not None:
         marker = replace(marker, observation=saying.observation)
     decided = await reviews.decided_pairs(sql, marker) if known else {}
-    judged = await _judged(candidates(known, marker.observation), marker, decided, asks_model=asks_model)
+    judged = await _judged(known, marker, decided, asks_model=asks_model)
     if saying is not None:
         judged = _with_saying(judged, saying)
     receipt = await _hold(sql, marker, judged, author)
@@ -79,11 +85,10 @@ async def _judged(
     *,
     asks_model: bool,
 ) -> list[_Judged]:
-    """Return the memories with their judgements, in their order; what was decided in review is not judged again."""
-    pairs = [Compared(memory.observation, marker.observation, marker.service) for memory in known]
-    judgements = await asyncio.to_thread(judge.compare_all, pairs)
+    """Return the nearest memories with their judgements, in their order; a decision in review counts as judgement."""
+    near, judgements = await asyncio.to_thread(_compared, known, marker)
     judged: list[_Judged] = []
-    for memory, found in zip(known, judgements, strict=True):
+    for memory, found in zip(near, judgements, strict=True):
         decision = decided.get(pair_name(memory, marker.observation)) if decided else None
         if decision is not None:
             reason = f"This pair was decided in review: {decision}."
@@ -93,6 +98,13 @@ async def _judged(
         else:
             judged.append((memory, found))
     return judged
+
+
+def _compared(known: Sequence[Lesson], marker: MemoryMarker) -> tuple[list[Lesson], list[Judgement]]:
+    places = judge.nearest(marker.observation, [memory.observation for memory in known], MOST_COMPARED)
+    near = [known[place] for place in places]
+    pairs = [Compared(memory.observation, marker.observation, marker.service) for memory in near]
+    return near, judge.compare_all(pairs)
 
 
 def _with_saying(judged: Sequence[_Judged], saying: Saying) -> list[_Judged]:

@@ -43,23 +43,23 @@ def read_ending(observation: str, known: Sequence[Lesson]) -> Saying | None:
     ending = _ENDING.search(observation)
     if ending is None or not ending.start():
         return None
-    told = observation[: ending.start()]
+    text = observation[: ending.start()]
     corrects = ending["was"] is not None
-    named = _named(ending["was"] if corrects else told, known)
+    named = _named(ending["was"] if corrects else text, known)
     if named is None:
         return None
     verdict = Verdict.CORRECT if corrects else Verdict.SAME
     reason = f"The agent says that it {'corrects' if corrects else 'confirms'} #{named.id}."
-    return Saying(told, named, Judgement(verdict=verdict, probability=1.0, reason=reason))
+    return Saying(text, named, Judgement(verdict=verdict, probability=1.0, reason=reason))
 
 
-def _named(words: str, known: Sequence[Lesson]) -> Lesson | None:
+def _named(beginning: str, known: Sequence[Lesson]) -> Lesson | None:
     """Return the one memory that begins with some words; ``None`` if several or no memories do."""
-    wanted = tokens_of(_CUT.sub("", words))
-    found = [
+    words = tokens_of(_CUT.sub("", beginning))
+    memories = [
         memory
         for memory in known
-        if (tokens := tokens_of(memory.observation))[: len(wanted)] == wanted
-        and len(wanted) >= min(LEAST_WORDS, len(tokens))
+        if (tokens := tokens_of(memory.observation))[: len(words)] == words
+        and len(words) >= min(LEAST_WORDS, len(tokens))
     ]
-    return found[0] if len(found) == 1 else None
+    return memories[0] if len(memories) == 1 else None
