@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import Page, Route, expect
 
 from commonplace.core.sources import Source
-from support.browser import Dashboard, Screenshot, check_accessibility
+from support.browser import Dashboard, Screenshot, be_drawn, check_accessibility
 from support.consolidation import Spawner, answer
 from support.judging import make_pair_wait
 from support.known import fill
@@ -220,17 +220,19 @@ async def test_a_decision_over_a_slow_or_broken_connection_counts_once(
     pair, other = (page.get_by_role("article", name=f"Doubtful pair {one.id}") for one in (first, second))
     await page.goto("/reviews")
     await expect(pair).to_be_focused()
-    held = asyncio.Event()
+    await be_drawn(page)
+    asked, held = asyncio.Event(), asyncio.Event()
     posted: list[str] = []
 
     async def slow(route: Route) -> None:
         posted.append(route.request.url)
+        asked.set()
         await held.wait()
         await route.continue_()
 
     await page.route("**/reviews/*", slow)
-    async with page.expect_request("**/reviews/*"):
-        await page.keyboard.press("d")
+    await page.keyboard.press("d")
+    await asked.wait()
     await page.keyboard.press("d")
     await page.keyboard.press("c")
     held.set()

@@ -157,6 +157,11 @@ def screenshot(page: Page) -> Screenshot:
     return take
 
 
+async def be_drawn(page: Page) -> None:
+    """Wait until a tab has drawn its page: a key that comes before that is lost."""
+    await page.evaluate("() => new Promise(seen => requestAnimationFrame(() => requestAnimationFrame(seen)))")
+
+
 async def look_away(page: Page, *, unanswered: str) -> None:
     """Make a tab believe that it is in the background, until a part of it did not ask for an address that it would."""
     await page.evaluate(
