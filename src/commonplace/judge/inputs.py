@@ -50,9 +50,9 @@ def pair_input(old: Sequence[int], new: Sequence[int]) -> PairInput:
 def with_amounts(old: str, new: str) -> tuple[str, str]:
     """Return two texts with their amounts behind them; a text without amounts stays as it is."""
     olds, news = _amounts(old), _amounts(new)
-    said = [", ".join(map(_written, found)) for found in (olds, news)]
+    of_old, of_new = (", ".join(map(_written, amounts)) for amounts in (olds, news))
     relation = _relation(olds, news)
-    return (f"{old} = {said[0]}" if said[0] else old, f"{new} = {said[1]}{relation}" if said[1] else new)
+    return (f"{old} = {of_old}" if of_old else old, f"{new} = {of_new}{relation}" if of_new else new)
 
 
 def _relation(olds: Sequence[Quantity], news: Sequence[Quantity]) -> str:

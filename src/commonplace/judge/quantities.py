@@ -76,7 +76,6 @@ class Quantity:
     bound: Bound = Bound.NONE
     denied: bool = False
     label: str = ""
-    text: str = ""
 
 
 def compare(first: Quantity, second: Quantity) -> Agreement:

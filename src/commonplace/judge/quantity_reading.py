@@ -106,14 +106,9 @@ def extract(tokens: Sequence[str]) -> list[str | Quantity]:
             parts.append(text[start : at - 1])
         else:
             quantity, end = _read(match)
-            parts.append(replace(quantity, text=_tidy(text[at:end])))
+            parts.append(quantity)
             at = end
     return parts
-
-
-def _tidy(text: str) -> str:
-    """Return the text of a quantity as people write it: "60s" for "60 s "."""
-    return re.sub(r"(?<=[0-9]) (?=%|[a-zµ]{1,2}\b)|(?<=[0-9a-z]) (?=-)|(?<=-) ", "", text.rstrip())
 
 
 def _read(match: re.Match[str]) -> tuple[Quantity, int]:
