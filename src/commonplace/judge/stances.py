@@ -17,7 +17,7 @@ from commonplace.judge.comparing import Compared, judge
 from commonplace.judge.verdicts import Judgement, Verdict
 from commonplace.language.words import STOPWORDS, content_words
 
-LEAST_SAME: Final = 0.95
+LEAST_SAME: Final = 0.94
 LEAST_OPPOSED: Final = 0.93
 """Probabilities from which two texts say the same, or oppose each other. Source: `benchmarks/stances.py`."""
 

@@ -1,10 +1,8 @@
 """Wordings: one text with the words of two, and texts without the differences that tell nothing. Pure."""
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from commonplace.judge.quantities import Quantity
 from commonplace.judge.quantity_reading import extract
 from commonplace.judge.words import fold, tokenise
 
@@ -39,8 +37,4 @@ def tokens_of(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def claim_of(text: str) -> tuple[object, ...]:
     """Return the words of a text in order, with each amount in base units: "60s" and "60 seconds" are one."""
-    return tuple(_amount(part) if isinstance(part, Quantity) else part for part in extract(tokens_of(text)))
-
-
-def _amount(quantity: Quantity) -> Quantity:
-    return replace(quantity, text="")
+    return tuple(extract(tokens_of(text)))
