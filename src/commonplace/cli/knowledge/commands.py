@@ -9,7 +9,7 @@ import typer
 from commonplace.cli.bounds import bounded
 from commonplace.cli.frame.command import Answer, commands
 from commonplace.cli.frame.ids import with_short_id
-from commonplace.cli.frame.output import AllowSecrets
+from commonplace.cli.frame.output import AllowSecrets, ReplacesOption
 from commonplace.cli.frame.run import source as door
 from commonplace.cli.knowledge import consolidation, entities, history, lists, reembed, upkeep
 from commonplace.cli.knowledge.identity import current_id, document
@@ -135,6 +135,7 @@ async def store_fact(
         ),
     ] = None,
     source: SourceOption = None,
+    replaces: ReplacesOption = None,
     metadata: MetadataOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
@@ -157,6 +158,7 @@ async def store_fact(
         valid_from=valid_from,
         valid_to=valid_to,
         source=source,
+        replaces=replaces,
         metadata=metadata,
         allow_secrets=allow_secrets,
     )
@@ -218,6 +220,7 @@ async def store_rule(
     scope: StoreScope = GLOBAL_SCOPE,
     tag: TagOption = None,
     source: SourceOption = None,
+    replaces: ReplacesOption = None,
     metadata: MetadataOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
@@ -227,6 +230,7 @@ async def store_rule(
         scope=scope,
         tags=tag,
         source=source,
+        replaces=replaces,
         metadata=metadata,
         allow_secrets=allow_secrets,
     )

@@ -15,7 +15,7 @@ from commonplace.knowledge.lifecycle.review import (
     require_living,
     restore_superseded,
 )
-from commonplace.knowledge.memories.links import Relation
+from commonplace.knowledge.memories.replaced import oppose
 from commonplace.knowledge.memories.rules import supersede_rule
 from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.model.kinds import MemoryType
@@ -104,14 +104,7 @@ class OpposedReviews:
         ):
             if await sql.forget_distinction(first_id=older, second_id=newer) is None:
                 await restore_superseded(sql, kind, older, newer)
-                await sql.create_link(
-                    source_type=kind,
-                    source_id=newer,
-                    target_type=kind,
-                    target_id=older,
-                    relation=Relation.CONTRADICTS,
-                    now=self._session.clock(),
-                )
+                await oppose(sql, kind, newer, older, now=self._session.clock())
             await record_decision(sql, kind, newer, older, None)
 
     async def list(self, *, limit: int = LIST_LIMIT) -> list[OpposedRules]:

@@ -13,10 +13,11 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import Source
 from commonplace.knowledge.entities.registry import merged_error
 from commonplace.knowledge.entities.subjects import Subjects, find_subjects, link_subjects, plain_type
+from commonplace.knowledge.memories.replaced import find_replaced, no_longer_holds, oppose
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.model.fact_drafts import FactDraft, all_keys, checked_fact, fact_text
-from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, Moment
+from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType, Moment
 from commonplace.knowledge.model.permanence import Permanence
 from commonplace.knowledge.model.search_text import search_text
 from commonplace.knowledge.rules.claims import Claim, in_time
@@ -62,7 +63,7 @@ class FactReceipt:
 
     Attributes:
         id: The id of the new fact.
-        superseded_id: The fact with the same key that was replaced, if any.
+        superseded_id: The fact that was replaced, if any: that with the same key, else the fact that the call named.
         entity_id: The entity of the fact, if any, given or named by the subject.
         period: The period that was read from the words of the fact, if any.
         superseded_text: The text of the fact that was replaced, if any.
@@ -71,8 +72,8 @@ class FactReceipt:
         current_id: The fact with the same key that stays current, because the period of the new fact has ended; the new
             fact is kept as history.
         current_text: The text of the fact that stays current, if any.
-        contradicts_id: The more trusted fact with the same key; the new fact is held until a person confirms or forgets
-            it.
+        contradicts_id: The more trusted fact with the same key, or that the call named; the new fact is held until a
+            person confirms or forgets it.
         flags: The reasons why the text looks like an instruction; blocks leave the fact out until a person confirms it.
         near: The active fact of the scope whose key is another spelling of the new key, if a fact was stored alone and
             replaced none. Both facts are current.
@@ -115,9 +116,10 @@ class Facts:
         valid_from: Moment | None = None,
         valid_to: Moment | None = None,
         source: str | None = None,
+        replaces: UUID | str | None = None,
         allow_secrets: bool = False,
     ) -> FactReceipt:
-        """Store a fact, which supersedes the active fact with the same key."""
+        """Store a fact, which supersedes the active fact with the same key, and the fact that it names."""
         times = self._session.times
         draft = FactDraft(
             subject=subject,
@@ -136,7 +138,7 @@ class Facts:
             source=source,
         )
         draft, period = with_period(draft, self._session.local_now())
-        (receipt,) = await self._store([draft], period=period, allow_secrets=allow_secrets)
+        (receipt,) = await self._store([draft], period=period, replaces=replaces, allow_secrets=allow_secrets)
         return receipt
 
     async def store_many(
@@ -146,18 +148,35 @@ class Facts:
         return await self._store(drafts, allow_secrets=allow_secrets)
 
     async def _store(
-        self, drafts: Sequence[FactDraft], *, period: Period | None = None, allow_secrets: bool
+        self,
+        drafts: Sequence[FactDraft],
+        *,
+        period: Period | None = None,
+        replaces: UUID | str | None = None,
+        allow_secrets: bool,
     ) -> list[FactReceipt]:
-        """Store facts; the period is the one that the words of a single fact name."""
+        """Store facts; the period is the one that the words of a single fact name, and only it may replace a fact."""
         if not drafts:
             return []
         facts = [checked_fact(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
         embeddings = await embed(self._session.engine, [fact_text(fact) for fact in facts])
         async with traced(self._session, "upsert_memory") as note, self._session.writing() as sql:
+            now = self._session.clock()
+            target_id = None
+            if replaces is not None:
+                target_id = (await find_replaced(sql, replaces, MemoryType.FACT, now=now)).id
             facts, found = await with_entities(sql, facts)
             await sql.serialise_fact_keys(keys=all_keys(facts))
-            now = self._session.clock()
-            placements = await insert_facts(sql, facts, embeddings, found=found, now=now, period=period)
+            placements = await insert_facts(
+                sql,
+                facts,
+                embeddings,
+                found=found,
+                now=now,
+                period=period,
+                target_id=target_id,
+                is_change=target_id is not None,
+            )
             reviews = await queue_reviews(sql, placements, now=now)
             receipts = [_receipt(each, reviews) for each in placements]
             if len(facts) == 1:
@@ -205,12 +224,13 @@ async def insert_facts(
         found: The entities of the subjects; active facts about such a subject are linked first.
         now: The present.
         period: The period that the words of a single fact name.
-        target_id: The active fact of another key that a single fact replaces.
+        target_id: The active fact that a single fact replaces, whatever its key.
         is_change: Whether a single fact is known to take the place of the active fact of its key.
 
     Raises:
         InvalidInputError: A fact names an entity or episode that does not exist; roll back the transaction or
             savepoint.
+        ConflictError: The target is not active any more; roll back likewise.
     """
     await _require_entities(sql, {UUID(str(fact.entity_id)) for fact in facts if fact.entity_id})
     naming = [
@@ -235,9 +255,14 @@ async def insert_facts(
         )
         for fact, each, fact_id, flags in zip(facts, beside, values["id"], values["flags"], strict=True)
     ]
+    if target_id is not None and candidates[0].target is None:
+        raise no_longer_holds(MemoryType.FACT, target_id)
     placements = _decided(candidates, now)
     with known_sources(facts):
         await sql.insert_facts(**values | _decided_columns(placements), now=now)
+    for each in placements:
+        if target_id is not None and each.contradicts_id not in {None, target_id}:
+            await oppose(sql, MemoryType.FACT, each.id, target_id, now=now)
     return placements
 
 

@@ -65,7 +65,7 @@ class Candidate:
         period: The period that its words name and that the draft does not have yet, if any.
         active: The active fact of its key in the database.
         unlinked: The active facts about its subject that should have its entity, and cannot, because ``active`` has it.
-        target: The active fact of another key that the draft replaces, if any.
+        target: The active fact that the draft replaces, whatever its key, if any.
         is_change: Whether the draft is known to take the place of ``active``, so it is no exception for its period.
     """
 
@@ -193,6 +193,9 @@ def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[
     replaced has other words                             any other                                active
     ======== =========================================== ======================================== ===================
 
+    A draft with a *target* is held if the target may not give way by the rows for *held*, whatever the key. If its own
+    key has no active fact, the target stands in the place of that fact.
+
     The active fact stays as it is beside history and held drafts. A repeated or replaced fact is superseded:
 
     - It ends where the draft begins, but not before it began itself, and not after its own end.
@@ -223,8 +226,7 @@ def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[
 
     A draft that takes the key (new, repeated, replaced) also supersedes:
 
-    - its *target*, which the caller has compared with the draft, from where the draft begins; a person may keep both as
-      above;
+    - its *target*, from where the draft begins; a person may keep both as above;
     - *unlinked* facts that are not more trusted, if the draft has no flags, since the draft was said, or from now on if
       it names its beginning.
 
@@ -267,9 +269,12 @@ def _key(draft: FactDraft) -> _Key:
 
 
 def _placed(candidate: Candidate, active: ActiveFact | None, now: datetime) -> Placement:
-    """Return the placement of a draft beside the active fact of its key, by the rows of the table."""
+    """Return the placement of a draft beside the active fact of its key and its target, by the rows of the table."""
+    target = candidate.target
+    source = least_trusted(candidate.session_source, candidate.draft.source, candidate.episode_trust)
+    is_barred = target is not None and target != active and _withstands(target, candidate, source)
+    active = target if is_barred else active or target
     draft = _begun(candidate, active, now)
-    source = least_trusted(candidate.session_source, draft.source, candidate.episode_trust)
     placement = Placement(
         id=candidate.id,
         draft=draft,
@@ -284,6 +289,8 @@ def _placed(candidate: Candidate, active: ActiveFact | None, now: datetime) -> P
     )
     if active is None:
         return placement
+    if is_barred:
+        return replace(placement, outcome=DraftOutcome.HELD, validity=Validity.HELD)
     begins_at = _moment(draft.valid_from) or now
     if candidate.words == active.words:
         repeated = _inheriting(replace(placement, draft=candidate.draft), active)
@@ -291,9 +298,7 @@ def _placed(candidate: Candidate, active: ActiveFact | None, now: datetime) -> P
     past = _as_history(candidate, active, now)
     if past is not None:
         return replace(placement, draft=past, outcome=DraftOutcome.HISTORY, validity=Validity.SUPERSEDED)
-    if _outranks(active, source) or (
-        candidate.flags and not active.is_flagged and source is not Source.PERSON
-    ):
+    if _withstands(active, candidate, source):
         return replace(placement, outcome=DraftOutcome.HELD, validity=Validity.HELD)
     placement = replace(placement, outcome=DraftOutcome.REPLACED)
     return _replacing(placement, active, _ending(active, candidate, begins_at), now)
@@ -444,6 +449,12 @@ def _as_active(candidate: Candidate, placement: Placement, now: datetime) -> Act
         last_referenced_at=placement.last_referenced_at,
         last_confirmed_at=placement.last_confirmed_at,
     )
+
+
+def _withstands(fact: ActiveFact, candidate: Candidate, source: Source) -> bool:
+    """Return whether a draft in other words may not replace a fact: its source is less trusted, or it has flags."""
+    has_flags = bool(candidate.flags) and not fact.is_flagged and source is not Source.PERSON
+    return has_flags or _outranks(fact, source)
 
 
 def _outranks(fact: ActiveFact, source: Source) -> bool:

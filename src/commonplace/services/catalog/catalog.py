@@ -38,6 +38,8 @@ from commonplace.workspace import Note, remark_on
 
 _OVER: Final = frozenset({MemoryState.REPLACED, MemoryState.FORGOTTEN, MemoryState.EXPIRED})
 _MOST_MERGES: Final = 20
+_REPLACING: Final = {"replaces": True}
+"""What an undo needs after a fact or rule replaced another; the memory links the two."""
 
 
 class Catalog:
@@ -103,28 +105,55 @@ class Catalog:
             raise
         return await self._shelf(key.kind).history(key)
 
-    async def add_fact(self, draft: FactDraft, *, allow_secrets: bool = False) -> CatalogChange:
+    async def add_fact(
+        self, draft: FactDraft, *, replaces: str | None = None, allow_secrets: bool = False
+    ) -> CatalogChange:
         """Store a fact; it replaces the fact of the same subject, predicate and scope, which then counts as an edit.
+
+        Args:
+            draft: The fact.
+            replaces: The id of another fact that this one replaces.
+            allow_secrets: Whether text that looks like a secret is stored.
 
         Raises:
             InvalidInputError: A value is malformed, or looks like a secret; nothing was written.
+            NotFoundError: There is no fact to replace with the id; nothing was written.
+            ConflictError: The fact to replace does not hold any more; nothing was written.
             StorageError: Knowledge memory cannot be written.
         """
-        receipt = await self._memories.knowledge().store_fact(**_said_now(draft), allow_secrets=allow_secrets)
+        receipt = await self._memories.knowledge().store_fact(
+            **_said_now(draft),
+            replaces=await self._replaced(replaces, MemoryKind.FACT),
+            allow_secrets=allow_secrets,
+        )
         entry = await self._get(MemoryId.of(MemoryKind.FACT, receipt.id))
-        note = fact_note(receipt)
-        if receipt.superseded_text is None:
+        note, text = fact_note(receipt), receipt.superseded_text
+        if text is None:
             return self._kept(Verb.ADD, ShelfChange(entry=entry, note=note))
-        done = ShelfChange(entry=entry, undo={"content": receipt.superseded_text}, note=note)
-        old = MemoryId.of(MemoryKind.FACT, receipt.superseded_id)
-        change = self._kept(Verb.EDIT, done, was=str(old))
-        return replace(change, verb=Verb.ADD, before=receipt.superseded_text)
+        undo = {"content": text} if replaces is None else _REPLACING
+        return self._replacing(
+            ShelfChange(entry=entry, undo=undo, note=note),
+            old=MemoryId.of(MemoryKind.FACT, receipt.superseded_id),
+            text=text,
+        )
 
-    async def add_rule(self, draft: RuleDraft, *, allow_secrets: bool = False) -> CatalogChange:
-        """Store a rule. For errors see :meth:`add_fact`."""
-        receipt = await self._memories.knowledge().store_rule(**_said_now(draft), allow_secrets=allow_secrets)
-        return await self._added(
-            MemoryKind.RULE, receipt.id, note=rule_note(receipt), repeated=receipt.repeated
+    async def add_rule(
+        self, draft: RuleDraft, *, replaces: str | None = None, allow_secrets: bool = False
+    ) -> CatalogChange:
+        """Store a rule, in place of another if ``replaces`` is its id. For errors see :meth:`add_fact`."""
+        receipt = await self._memories.knowledge().store_rule(
+            **_said_now(draft),
+            replaces=await self._replaced(replaces, MemoryKind.RULE),
+            allow_secrets=allow_secrets,
+        )
+        note, text = rule_note(receipt), receipt.superseded_text
+        if text is None or receipt.repeated:
+            return await self._added(MemoryKind.RULE, receipt.id, note=note, repeated=receipt.repeated)
+        entry = await self._get(MemoryId.of(MemoryKind.RULE, receipt.id))
+        return self._replacing(
+            ShelfChange(entry=entry, undo=_REPLACING, note=note),
+            old=MemoryId.of(MemoryKind.RULE, receipt.superseded_id),
+            text=text,
         )
 
     async def add_episode(self, draft: EpisodeDraft, *, allow_secrets: bool = False) -> CatalogChange:
@@ -142,16 +171,33 @@ class Catalog:
         return await self._added(MemoryKind.LESSON, receipt.id)
 
     async def add_note(
-        self, text: str, *, tags: Sequence[str] = (), scope: str | None = None, allow_secrets: bool = False
+        self,
+        text: str,
+        *,
+        tags: Sequence[str] = (),
+        scope: str | None = None,
+        replaces: str | None = None,
+        allow_secrets: bool = False,
     ) -> CatalogChange:
         """Store a note of the workspace. For errors see :meth:`WorkspaceMemory.store`."""
         receipt = await self._memories.workspace().store(
-            text, tags=tags, scope=scope, allow_secrets=allow_secrets
+            text,
+            tags=tags,
+            scope=scope,
+            replaces=await self._replaced(replaces, MemoryKind.NOTE),
+            allow_secrets=allow_secrets,
         )
         pruned = ", ".join(str(MemoryId.of(MemoryKind.NOTE, each.id)) for each in receipt.pruned)
         full = f"The workspace is full, so the oldest notes were deleted: {pruned}." if pruned else ""
         note = " ".join(filter(None, (remark_on(receipt, named=_note_id), full)))
-        return await self._added(MemoryKind.NOTE, receipt.id, note=note, repeated=receipt.repeated)
+        if receipt.replaced is None:
+            return await self._added(MemoryKind.NOTE, receipt.id, note=note, repeated=receipt.repeated)
+        entry = await self._get(MemoryId.of(MemoryKind.NOTE, receipt.id))
+        return self._replacing(
+            ShelfChange(entry=entry, undo={"replaced": receipt.replaced.id}, note=note),
+            old=MemoryId.of(MemoryKind.NOTE, receipt.replaced.id),
+            text=receipt.replaced.text,
+        )
 
     async def edit(self, memory_id: str, content: str, *, allow_secrets: bool = False) -> CatalogChange:
         """Change the text of a memory; a fact or rule gets a new id, and the old id leads to it.
@@ -234,6 +280,27 @@ class Catalog:
             raise
         self._journal.remove(entry)
         return CatalogChange(verb=entry.verb, entry=done.entry, undone=True, note=done.note)
+
+    async def _replaced(self, memory_id: str | None, kind: MemoryKind) -> str | None:
+        """Return the full id of the memory that a new memory of a kind replaces.
+
+        Raises:
+            InvalidInputError: The text is no id, or the memory is of another kind.
+            NotFoundError: No memory has the id.
+        """
+        if memory_id is None:
+            return None
+        try:
+            parsed = await self._parse(memory_id)
+        except InvalidInputError as error:
+            raise InvalidInputError("replaces", error.expected, memory_id) from None
+        if parsed.kind is not kind:
+            raise InvalidInputError("replaces", f"the id of a {kind}", memory_id)
+        return parsed.full
+
+    def _replacing(self, done: ShelfChange, *, old: MemoryId, text: str) -> CatalogChange:
+        """Return the receipt of a memory that replaced an old one with a text."""
+        return replace(self._kept(Verb.EDIT, done, was=str(old)), verb=Verb.ADD, before=text)
 
     async def _added(
         self, kind: MemoryKind, key: object, *, note: str = "", repeated: bool = False

@@ -201,15 +201,22 @@ WHERE new.validity = 'active' AND near.validity = 'active' AND near.id <> new.id
 ORDER BY near.created_at DESC, near.id
 LIMIT 1;
 
--- name: rival_of_held_fact(id)$
--- returns: UUID | None
--- The active fact of the key of a held fact.
-SELECT facts.id
-FROM facts JOIN facts AS held ON held.tenant_id = facts.tenant_id AND held.id = :id
-WHERE facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.validity = 'active'
-  AND facts.scope = held.scope AND facts.predicate = held.predicate
-  AND facts.entity_id IS NOT DISTINCT FROM held.entity_id
-  AND (held.entity_id IS NOT NULL OR facts.subject = held.subject);
+-- name: rivals_of_held_fact(id)
+-- columns: id UUID
+-- The active fact of the key of a held fact, and the active facts that the held fact contradicts by a link.
+SELECT rival.id
+FROM facts AS held JOIN facts AS rival ON rival.tenant_id = held.tenant_id AND rival.validity = 'active'
+WHERE held.tenant_id = current_setting('commonplace.tenant_id') AND held.id = :id
+  AND rival.scope = held.scope AND rival.predicate = held.predicate
+  AND rival.entity_id IS NOT DISTINCT FROM held.entity_id
+  AND (held.entity_id IS NOT NULL OR rival.subject = held.subject)
+UNION
+SELECT rival.id
+FROM memory_links AS link JOIN facts AS rival
+  ON rival.tenant_id = link.tenant_id AND rival.id = link.target_id AND rival.validity = 'active'
+WHERE link.tenant_id = current_setting('commonplace.tenant_id') AND link.source_type = 'fact' AND link.source_id = :id
+  AND link.target_type = 'fact' AND link.relation = 'contradicts'
+ORDER BY id;
 
 -- name: accept_fact(id, now)$
 -- returns: UUID | None

@@ -113,12 +113,6 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_type = 'ru
   )
 ORDER BY created_at, source_id, target_id;
 
--- name: unlink_opposed(newer_id, older_id)!
--- Remove the link by which a newer rule contradicts an older one, because another link takes its place.
-DELETE FROM memory_links
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_type = 'rule' AND source_id = :newer_id
-  AND target_type = 'rule' AND target_id = :older_id AND relation = 'contradicts';
-
 -- name: lock_rule(id)^
 -- Lock a rule that is not forgotten until the transaction ends, and return the rule.
 SELECT ${rule_columns} FROM rules
