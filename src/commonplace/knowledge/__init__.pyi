@@ -21,7 +21,7 @@ from commonplace.knowledge.entities.registry import Entity as Entity
 from commonplace.knowledge.entities.relations import EntityRelation as EntityRelation
 from commonplace.knowledge.entities.resolution import EntityCandidate as EntityCandidate
 from commonplace.knowledge.entities.unmerging import UnmergeReceipt as UnmergeReceipt
-from commonplace.knowledge.lifecycle.opposed_rules import OpposedRules as OpposedRules
+from commonplace.knowledge.lifecycle.opposed import OpposedPair as OpposedPair
 from commonplace.knowledge.lifecycle.review import DuplicatePair as DuplicatePair
 from commonplace.knowledge.lifecycle.review import WaitingMemory as WaitingMemory
 from commonplace.knowledge.memories.episodes import EpisodeDraft as EpisodeDraft

@@ -366,12 +366,12 @@ def test_a_near_key_is_named_with_the_command_that_joins_both_facts(
 ) -> None:
     """Which leaves the newer fact."""
     knowledge("store-fact", "staging db", "uses_port", "It listens on 5433")
-    hint = knowledge("store-fact", "The staging DB", "uses port", "It listens on 5434").out.splitlines()[1]
+    hint = knowledge("store-fact", "The staging DB", "uses port", "Ask Ada, who knows it").out.splitlines()[1]
     assert "has nearly this key: 'staging db' 'uses_port'. Both facts are current." in hint
     decision = hint.partition("commonplace review ")[2].split()
     assert commonplace("review", *decision, COMMONPLACE_POSTGRES_URL=knowledge_url).status == 0
     facts = knowledge("list", "facts", "--json").json["facts"]
-    assert [fact["content"] for fact in facts] == ["It listens on 5434"]
+    assert [fact["content"] for fact in facts] == ["Ask Ada, who knows it"]
 
 
 def test_a_held_fact_is_listed_with_the_fact_that_it_contradicts(

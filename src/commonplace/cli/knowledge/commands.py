@@ -175,13 +175,19 @@ def _effect(receipt: FactReceipt) -> str:
         until = receipt.superseded_until
         when = "" if until is None else f" from {until:%Y-%m-%d}; until then"
         old = short_id(MemoryType.FACT, receipt.superseded_id)
-        replaced = f"\nreplaced fact {old}{when}: {receipt.superseded_text}"
+        became = "took the place of fact" if receipt.reworded else "replaced fact"
+        same = ", which says the same in other words" if receipt.reworded else ""
+        replaced = f"\n{became} {old}{when}{same}: {receipt.superseded_text}"
         effect = f"{replaced}{_both(receipt.review_id)}{effect}"
     if receipt.contradicts_id is not None:
         other = short_id(MemoryType.FACT, receipt.contradicts_id)
         effect = (
             f"\nheld, because it contradicts the more trusted fact {other}; decide with: commonplace review"
         )
+    for other in receipt.opposed_ids:
+        older, newer = (short_id(MemoryType.FACT, each) for each in (other, receipt.id))
+        pair = ItemId(kind=ItemKind.OPPOSED, first=older, second=newer)
+        effect = f"{effect}\nmay contradict fact {older}; decide with: commonplace review {pair}"
     return effect
 
 

@@ -15,6 +15,7 @@ from commonplace.core.errors import (
 )
 from commonplace.core.sources import Source
 from commonplace.knowledge.browse.single_memories import read_one, read_then, require_found
+from commonplace.knowledge.lifecycle.review import supersede
 from commonplace.knowledge.memories.replaced import oppose
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.fact_drafts import FactDraft
@@ -94,9 +95,7 @@ class SingleMemories:
             raise ConflictError("memory_id", message, str(key))
         await sql.serialise_fact_keys(keys=[FactDraft.of(fact).key])
         for rival in await sql.rivals_of_held_fact(id=key):
-            # A pair has room for one link.
-            await of_kind(MemoryType.FACT, sql).unlink_opposed(newer_id=key, older_id=rival["id"])
-            await sql.supersede_fact(id=rival["id"], by_id=key, now=now)
+            await supersede(sql, MemoryType.FACT, rival["id"], by_id=key, now=now)
         return await sql.accept_fact(id=key, now=now) is not None
 
     async def pin(self, memory_type: str, memory_id: UUID | str, *, pinned: bool = True) -> Memory:

@@ -95,6 +95,12 @@ class _LockActiveFactsRow(TypedDict):
     role: str | None
     id: UUID | None
 
+class _NearFactsRow(TypedDict):
+    id: UUID
+    is_spelling: bool
+    has_own_key: bool
+    ends: bool
+
 class _RivalsOfHeldFactRow(TypedDict):
     id: UUID
 
@@ -220,11 +226,14 @@ class _NearRulesRow(TypedDict):
     id: UUID
     content: str
 
-class _ListOpposedRulesRow(TypedDict):
+class _ListOpposedRow(TypedDict):
+    memory_type: str
     older_id: UUID
     newer_id: UUID
-    older_text: str
-    newer_text: str
+    older_key: str
+    newer_key: str
+    older_content: str
+    newer_content: str
     since: datetime
 
 class _OpposedAmongRow(TypedDict):
@@ -592,7 +601,19 @@ class KnowledgeStatements(Statements):
         version: object,
         now: object,
     ) -> object: ...
-    async def near_fact(self, *, id: object, search_text: object) -> Row | None: ...
+    async def near_facts(
+        self,
+        *,
+        scope: object,
+        subject: object,
+        predicate: object,
+        entity_id: object,
+        subject_text: object,
+        key_text: object,
+        embedding: object,
+        version: object,
+        limit: object,
+    ) -> list[_NearFactsRow]: ...
     async def rivals_of_held_fact(self, *, id: object) -> list[_RivalsOfHeldFactRow]: ...
     async def accept_fact(self, *, id: object, now: object) -> UUID | None: ...
     async def retract_fact(self, *, id: object) -> UUID | None: ...
@@ -820,7 +841,7 @@ class KnowledgeStatements(Statements):
         source_episode_id: object,
     ) -> list[_RepeatedRulesRow]: ...
     async def near_rules(self, *, ids: object, limit: object) -> list[_NearRulesRow]: ...
-    async def list_opposed_rules(self, *, limit: object) -> list[_ListOpposedRulesRow]: ...
+    async def list_opposed(self, *, limit: object) -> list[_ListOpposedRow]: ...
     async def opposed_among(self, *, ids: object) -> list[_OpposedAmongRow]: ...
     async def lock_rule(self, *, id: object) -> Row | None: ...
     async def record_application(

@@ -58,6 +58,8 @@ class StoredFact(TypedDict, total=False):
     contradicts_id: UUID
     flags: list[str]
     near: NearFact
+    reworded: bool
+    opposed_ids: list[UUID]
 
 
 class StoredRule(TypedDict):
@@ -137,7 +139,8 @@ async def memory_store_fact(
     the fact contradicts a more trusted one and waits; if there are flags, it looks like an instruction and stays out of
     blocks. In both cases tell the user, who decides with `commonplace review`. If there is a near fact, its subject and
     predicate are another spelling of yours, and both facts are current: if they mean the same, store your fact again
-    with replaces and the id of the near fact.
+    with replaces and the id of the near fact. If reworded is true, the replaced fact says the same in other words. If
+    there are opposed_ids, the fact may contradict these facts of other predicates, and all are current: tell the user.
 
     Parameters:
         subject: The person or thing that the fact is about, such as "Anna" or "staging database".
@@ -166,7 +169,7 @@ async def memory_store_fact(
         replaces=replaces,
         metadata=metadata,
     )
-    said = {name: value for name, value in json_fields(receipt).items() if value not in (None, [])}
+    said = {name: value for name, value in json_fields(receipt).items() if value not in (None, [], False)}
     return cast("StoredFact", said)
 
 

@@ -16,6 +16,7 @@ from commonplace.core.errors import (
 from commonplace.core.quoting import quoted
 from commonplace.core.request_context import DEFAULT_TENANT, current_context
 from commonplace.core.sources import Source
+from commonplace.judge import remark
 from commonplace.knowledge import EpisodeDraft, FactDraft, FactReceipt, RuleDraft
 from commonplace.services.catalog.digests import Digests
 from commonplace.services.catalog.entries import (
@@ -130,9 +131,8 @@ class Catalog:
         note, text = fact_note(receipt), receipt.superseded_text
         if text is None:
             return self._kept(Verb.ADD, ShelfChange(entry=entry, note=note))
-        undo = {"content": text} if replaces is None else _REPLACING
         return self._replacing(
-            ShelfChange(entry=entry, undo=undo, note=note),
+            ShelfChange(entry=entry, undo=_REPLACING, note=note),
             old=MemoryId.of(MemoryKind.FACT, receipt.superseded_id),
             text=text,
         )
@@ -402,7 +402,8 @@ def fact_note(receipt: FactReceipt) -> str:
         old = MemoryId.of(MemoryKind.FACT, receipt.superseded_id)
         until = receipt.superseded_until
         when = "." if until is None else f" from {until:%Y-%m-%d} on; until then the old value holds."
-        sentences.append(f"It replaces {old}{when}")
+        same = ", which says the same in other words" if receipt.reworded else ""
+        sentences.append(f"It replaces {old}{same}{when}")
     if receipt.current_text is not None:
         sentences.append(
             f"Its period has ended, so it is history; {quoted(receipt.current_text)} stays current."
@@ -410,14 +411,18 @@ def fact_note(receipt: FactReceipt) -> str:
     if receipt.contradicts_id is not None:
         other = MemoryId.of(MemoryKind.FACT, receipt.contradicts_id)
         sentences.append(f"It is held, because it contradicts the more trusted {other}: commonplace review")
+    if receipt.opposed_ids:
+        opposed = [str(MemoryId.of(MemoryKind.FACT, each)) for each in receipt.opposed_ids]
+        own = str(MemoryId.of(MemoryKind.FACT, receipt.id))
+        sentences.append(remark(own, opposed=opposed, item="".join(f"{each}-{own}" for each in opposed[:1])))
     if receipt.near is not None:
         near = MemoryId.of(MemoryKind.FACT, receipt.near.id)
         sentences.append(
             f"{near} has nearly this key, {quoted(receipt.near.subject)} {quoted(receipt.near.predicate)}."
         )
     if receipt.period is not None:
-        remark = f": {receipt.period.remark}" if receipt.period.remark else ""
-        sentences.append(f"Its period was read from the words {quoted(receipt.period.words)}{remark}.")
+        how = f": {receipt.period.remark}" if receipt.period.remark else ""
+        sentences.append(f"Its period was read from the words {quoted(receipt.period.words)}{how}.")
     return " ".join(sentences)
 
 

@@ -178,7 +178,7 @@ async def test_a_rule_that_may_not_be_replaced_waits_with_the_new_one(
     assert (await rule(knowledge, old.id)).is_current
     waiting = [(each.older_id, each.newer_id) for each in await knowledge.reviews.opposed.list()]
     assert waiting == [(old.id, new.id)]
-    await by(knowledge, Source.PERSON).reviews.opposed.decide(old.id, new.id, "corrects")
+    await by(knowledge, Source.PERSON).reviews.opposed.decide("rule", old.id, new.id, "corrects")
     assert not (await rule(knowledge, old.id)).is_current
 
 

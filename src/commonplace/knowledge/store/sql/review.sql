@@ -170,7 +170,8 @@ waiting AS (
   ) AND NOT EXISTS (
     SELECT FROM memory_links
     WHERE tenant_id = current_setting('commonplace.tenant_id') AND relation = 'contradicts'
-      AND source_type = 'rule' AND source_id = pairs.newer_id AND target_type = 'rule' AND target_id = pairs.older_id
+      AND source_type = pairs.memory_type AND source_id = pairs.newer_id AND target_type = pairs.memory_type
+      AND target_id = pairs.older_id
   )
   ORDER BY memory_type, older_id, reason = 'meaning', created_at DESC, newer_id DESC
 )

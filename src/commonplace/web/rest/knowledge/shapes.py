@@ -152,6 +152,8 @@ class StoredFactShape(Shape):
         period: the period that was read from the words of the fact, if none was given
         entity_id: the entity of the subject, given or found by name
         near: the active fact of the scope whose key is another spelling of the new key; both facts are current
+        reworded: whether the replaced fact says the same in other words
+        opposed_ids: active facts about the subject that this one may contradict; each pair waits for a decision
     """
 
     period: PeriodShape | None
