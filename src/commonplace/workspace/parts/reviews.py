@@ -120,12 +120,18 @@ class NoteReviews:
         self._store.add_pairs([self._line(older, newer)])
 
     def replacement_of(self, number: int) -> Note | None:
-        """Return the note in whose favour a decision deleted the note ``m-<number>``, if both are known.
+        """Return the note in whose favour decisions deleted the note ``m-<number>``, directly or through others.
 
         It runs on the thread of the store.
         """
-        pairs = self._list(decided=True)
-        return next((each.newer for each in pairs if each.older.number == number), None)
+        notes = {text_name(each.text): each for each in self._store.load().memories}
+        lines = {line.older: line for line in self._store.pairs().values() if line.deleted is not None}
+        at = next((line for line in lines.values() if line.deleted and line.deleted.number == number), None)
+        seen: set[str] = set()
+        while at is not None and at.newer not in notes and at.newer not in seen:
+            seen.add(at.newer)
+            at = lines.get(at.newer)
+        return None if at is None else notes.get(at.newer)
 
     def _list(self, *, decided: bool) -> list[NotePair]:
         notes = {text_name(each.text): each for each in self._store.load().memories}

@@ -310,6 +310,25 @@ def test_a_draft_is_held_beside_a_target_that_may_not_give_way(active: ActiveFac
     assert decide(target=plain, active=active, flags=FLAGS).contradicts_id == plain.id
 
 
+@pytest.mark.requirement("JDG-06.4", "LIF-05.1")
+@pytest.mark.parametrize("is_target", [False, True])
+def test_a_draft_in_other_words_repeats_a_fact_that_may_give_way(*, is_target: bool) -> None:
+    """Without a review; beside a more trusted target both stand, and under its key the draft is held."""
+    fact = active_fact(id=UUID(int=8), importance=9.0)
+    role = "target" if is_target else "active"
+    beside: dict[str, Any] = {role: fact, "same_ids": (fact.id,)}
+    repeated = decide(**beside)
+    assert (repeated.outcome, repeated.is_reworded, repeated.superseded_id) == ("repeated", True, fact.id)
+    assert [each.review_reason for each in repeated.endings] == [None]
+    assert repeated.draft.importance == 9.0
+    for kept in (
+        decide(**dict(beside, **{role: replace(fact, trust=Source.PERSON)})),
+        decide(**beside, flags=FLAGS),
+    ):
+        assert kept.outcome is (DraftOutcome.NEW if is_target else DraftOutcome.HELD)
+        assert kept.endings == ()
+
+
 def chain(*candidates: Candidate) -> list[Placement]:
     """Return the placements of candidates with one key."""
     return decide_supersession(candidates, NOW)
