@@ -361,6 +361,11 @@ class KnowledgeMemory:
         :func:`~commonplace.knowledge.model.fact_drafts.as_history`. To correct a period, store the fact again with
         a period.
 
+        The fact is compared with the active facts about its subject that are nearest to it; see
+        :func:`~commonplace.knowledge.rules.near_facts.meeting`. If one says the same in other words, the new fact takes
+        its place and inherits from it, as a repeated fact does. A correction under another spelling of the key replaces
+        the fact of that key. A correction under another predicate waits for a person: ``reviews.opposed``.
+
         ``replaces`` is the id or the short id of an active fact that the new fact corrects, whatever its key. It is
         superseded as the active fact with the same key is; if it may not be, the new fact is held and waits for a
         person.
