@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
-from commonplace.judge.stances import Stance, stances
+from commonplace.judge.stances import Stance, find_stances
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "training" / "judge"))
 from corpus import KEPT, Pair, read_pairs
@@ -48,7 +48,7 @@ def rate(count: int, of: int) -> dict[str, float]:
 def of_pairs(pairs: Sequence[Pair]) -> dict[str, dict[str, float]]:
     """Return the metrics of labelled pairs."""
     sizes = Counter(pair.label for pair in pairs)
-    counts = Counter((stances(pair.new, [pair.old])[0][0], pair.label) for pair in pairs)
+    counts = Counter((find_stances(pair.new, [pair.old])[0][0], pair.label) for pair in pairs)
     return {
         name: rate(sum(counts[kind, label] for label in labels), sum(sizes[label] for label in labels))
         for name, (kind, labels) in COUNTED.items()
@@ -57,7 +57,9 @@ def of_pairs(pairs: Sequence[Pair]) -> dict[str, dict[str, float]]:
 
 def of_unrelated(texts: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return how many pairs of texts fold or wait."""
-    counts = Counter(stances(pair[1], [pair[0]])[0][0] for pair in combinations(texts[:MOST_UNRELATED], 2))
+    counts = Counter(
+        find_stances(pair[1], [pair[0]])[0][0] for pair in combinations(texts[:MOST_UNRELATED], 2)
+    )
     return {
         "folded": rate(counts[Stance.SAME], counts.total()),
         "marked": rate(counts[Stance.OPPOSED], counts.total()),

@@ -6,6 +6,7 @@ import pytest
 from playwright.async_api import Page, Route, expect
 
 from commonplace.core.sources import Source
+from commonplace.knowledge import FactDraft
 from support.browser import Dashboard, Screenshot, be_drawn, check_accessibility
 from support.consolidation import Spawner, answer
 from support.judging import make_pair_wait
@@ -100,7 +101,7 @@ async def test_knowledge_waits_beside_the_observations(
     await doubt(dashboard)
     for subject in ("build server", "build-server"):
         dashboard.clock.advance(seconds=1)
-        await knowledge.store_fact(subject=subject, predicate="host", content="It runs on h-7")
+        await knowledge.store_facts([FactDraft(subject=subject, predicate="host", content="It runs on h-7")])
     rule = await knowledge.store_rule(content="Restart the queue whenever a deploy is slow")
     for _ in range(8):
         await knowledge.mark_helpful(rule.id)

@@ -12,6 +12,7 @@ from commonplace.judge.stances import Comparisons as Comparisons
 from commonplace.judge.stances import Opposition as Opposition
 from commonplace.judge.stances import Relatives as Relatives
 from commonplace.judge.stances import Stance as Stance
+from commonplace.judge.stances import find_stances as find_stances
 from commonplace.judge.stances import relatives as relatives
 from commonplace.judge.stances import stances_of as stances_of
 from commonplace.judge.stances import without_repetitions as without_repetitions

@@ -71,7 +71,7 @@ class Relatives(Generic[_T]):
     opposed: tuple[Opposition[_T], ...] = ()
 
 
-def stances(newer: str, older: Sequence[str]) -> list[tuple[Stance, Judgement | None]]:
+def find_stances(newer: str, older: Sequence[str]) -> list[tuple[Stance, Judgement | None]]:
     """Return the stance of a newer text on each older one, with its grounds if the two were compared.
 
     Source: TRU-05.
@@ -105,7 +105,7 @@ def relatives(newer: str, older: Sequence[_T], text_of: Callable[[_T], str]) -> 
 
     If it opposes more than two, it is one of a series, and it opposes none.
     """
-    judged_texts = zip(older, stances(newer, [text_of(each) for each in older]), strict=True)
+    judged_texts = zip(older, find_stances(newer, [text_of(each) for each in older]), strict=True)
     judged = [(each, stance, grounds) for each, (stance, grounds) in judged_texts if grounds is not None]
     judged.sort(key=lambda one: -one[2].probability)
     opposed = [
@@ -136,7 +136,7 @@ class Comparisons:
         places = [place for place, each in enumerate(earlier) if are_comparable(each, text)]
         self._looked_at += len(earlier)
         self._read += sum(len(earlier[place]) + len(text) for place in places)
-        judged = zip(places, stances(text, [earlier[place] for place in places]), strict=True)
+        judged = zip(places, find_stances(text, [earlier[place] for place in places]), strict=True)
         same = [
             (grounds.probability, -place)
             for place, (stance, grounds) in judged

@@ -21,7 +21,7 @@ from commonplace.knowledge.entities.registry import Entity as Entity
 from commonplace.knowledge.entities.relations import EntityRelation as EntityRelation
 from commonplace.knowledge.entities.resolution import EntityCandidate as EntityCandidate
 from commonplace.knowledge.entities.unmerging import UnmergeReceipt as UnmergeReceipt
-from commonplace.knowledge.lifecycle.opposed_rules import OpposedRules as OpposedRules
+from commonplace.knowledge.lifecycle.opposed import OpposedPair as OpposedPair
 from commonplace.knowledge.lifecycle.review import DuplicatePair as DuplicatePair
 from commonplace.knowledge.lifecycle.review import WaitingMemory as WaitingMemory
 from commonplace.knowledge.memories.episodes import EpisodeDraft as EpisodeDraft
@@ -90,6 +90,7 @@ from commonplace.knowledge.reembedding.moves import MoveStatus as MoveStatus
 from commonplace.knowledge.reembedding.moving import MoveReceipt as MoveReceipt
 from commonplace.knowledge.rules.context_block import CONTEXT_HEADER as CONTEXT_HEADER
 from commonplace.knowledge.rules.context_block import BlockStyle as BlockStyle
+from commonplace.knowledge.rules.fact_stances import fact_stances as fact_stances
 from commonplace.knowledge.rules.periods import Period as Period
 from commonplace.knowledge.scopes.moving import ScopeMove as ScopeMove
 from commonplace.knowledge.search.context_assembly import MAX_PROMPT_CHARS as MAX_PROMPT_CHARS

@@ -351,6 +351,7 @@ class KnowledgeMemory:
         valid_from: Moment | None = None,
         valid_to: Moment | None = None,
         source: str | None = None,
+        replaces: UUID | str | None = None,
         allow_secrets: bool = False,
     ) -> FactReceipt:
         """Store a fact, which supersedes the active fact with the same key.
@@ -360,9 +361,22 @@ class KnowledgeMemory:
         :func:`~commonplace.knowledge.model.fact_drafts.as_history`. To correct a period, store the fact again with
         a period.
 
-        For the parameters see :class:`FactDraft`, for the errors :meth:`store_facts`.
+        The fact is compared with the active facts about its subject that are nearest to it; see
+        :func:`~commonplace.knowledge.rules.near_facts.meeting`. If one says the same in other words, the new fact takes
+        its place and inherits from it, as a repeated fact does. A correction under another spelling of the key replaces
+        the fact of that key. A correction under another predicate waits for a person: ``reviews.opposed``.
 
-        Source: KNW-05.2, KNW-05.3.
+        ``replaces`` is the id or the short id of an active fact that the new fact corrects, whatever its key. It is
+        superseded as the active fact with the same key is; if it may not be, the new fact is held and waits for a
+        person.
+
+        For the other parameters see :class:`FactDraft`, for further errors :meth:`store_facts`.
+
+        Raises:
+            NotFoundError: The fact to replace does not exist; nothing was stored.
+            ConflictError: The fact to replace is not active any more; nothing was stored.
+
+        Source: KNW-05.2, KNW-05.3, JDG-07.
         """
         return await self._facts.store(
             subject=subject,
@@ -379,6 +393,7 @@ class KnowledgeMemory:
             valid_from=valid_from,
             valid_to=valid_to,
             source=source,
+            replaces=replaces,
             allow_secrets=allow_secrets,
         )
 
@@ -429,6 +444,7 @@ class KnowledgeMemory:
         source_episode_id: UUID | str | None = None,
         metadata: Mapping[str, Any] | None = None,
         source: str | None = None,
+        replaces: UUID | str | None = None,
         allow_secrets: bool = False,
     ) -> RuleReceipt:
         """Store a rule as a candidate; for the parameters see :class:`RuleDraft`, for the errors :meth:`store_rules`.
@@ -437,7 +453,15 @@ class KnowledgeMemory:
         rule that an older one says in other words is stored; reads show one of them. A rule that may contradict an
         older one is stored and linked to it, and both wait for a person: ``reviews.opposed``.
 
-        Source: KNW-05.4.
+        ``replaces`` is the id or the short id of a rule that the new rule corrects. That rule is forgotten in favour of
+        the new one, which supersedes it and is pinned if it was; :meth:`undo_replacing` restores it. If it is more
+        trusted, or if only the new rule looks like an instruction, both are kept and wait as opposed rules do.
+
+        Raises:
+            NotFoundError: The rule to replace does not exist; nothing was stored.
+            ConflictError: The rule to replace is forgotten or replaced; nothing was stored.
+
+        Source: KNW-05.4, JDG-07.
         """
         return await self._rules.store(
             content=content,
@@ -447,6 +471,7 @@ class KnowledgeMemory:
             source_episode_id=source_episode_id,
             metadata=metadata,
             source=source,
+            replaces=replaces,
             allow_secrets=allow_secrets,
         )
 
@@ -730,6 +755,18 @@ class KnowledgeMemory:
             NotFoundError: The memory does not exist.
         """
         return await self._memories.undo_confirmation(memory_type, memory_id)
+
+    async def undo_replacing(self, memory_type: str, memory_id: UUID | str) -> list[Memory]:
+        """Forget a fact or rule that replaced others, restore these, and return them.
+
+        Raises:
+            InvalidInputError: The type or id is malformed, or the memory is an episode.
+            UndoRefusedError: The memory replaced nothing or is forgotten, or another memory replaced them since.
+            NotFoundError: The memory does not exist.
+
+        Source: JDG-07.
+        """
+        return await self._memories.undo_replacing(memory_type, memory_id)
 
     async def forget(self, memory_type: str, memory_id: UUID | str) -> Memory:
         """Remove a memory from every search: an episode expires now, a fact is retracted, a rule is marked.

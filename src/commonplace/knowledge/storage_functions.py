@@ -133,7 +133,7 @@ async def store_fact(
     allow_secrets: bool = False,
     clock: Clock = utc_now,
 ) -> UUID:
-    """Store a fact and return its id; see :meth:`KnowledgeMemory.store_fact`."""
+    """Store a fact and return its id; see :meth:`KnowledgeMemory.store_fact`. Only facts of its key are replaced."""
     receipt = await Facts(_session(pool, clock, engine)).store(
         subject=subject,
         predicate=predicate,
@@ -150,6 +150,7 @@ async def store_fact(
         valid_to=valid_to,
         source=source,
         allow_secrets=allow_secrets,
+        compares=False,
     )
     return receipt.id
 

@@ -12,9 +12,10 @@ from typing import Self, TypeVar
 
 from commonplace.core.choices import require_items
 from commonplace.core.clock import Clock, require_moment, utc_now
-from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
+from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError, StorageUnavailableError
 from commonplace.core.pages import require_page
 from commonplace.core.quarantine import Quarantine
+from commonplace.core.request_context import current_actor
 from commonplace.core.safe_text import refuse_secret
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
@@ -35,6 +36,7 @@ from commonplace.workspace.model.receipts import DeleteReceipt, StoreReceipt
 from commonplace.workspace.parts.reviews import NoteReviews
 from commonplace.workspace.rules.context_block import Message, insert_block, last_user_message, render, select
 from commonplace.workspace.rules.relevance import NoteRelevance, rank
+from commonplace.workspace.rules.repetition import find_repeated
 from commonplace.workspace.rules.search import NoteSearch, search
 from commonplace.workspace.store.config import load_config
 from commonplace.workspace.store.file import DEFAULT_LOCK_TIMEOUT_S, MemoryStore
@@ -120,6 +122,7 @@ class WorkspaceMemory:
         allow_secrets: bool = False,
         is_new: bool = True,
         created_at: datetime | None = None,
+        replaces: str | None = None,
     ) -> StoreReceipt:
         """Store a note; the note is on disk when this method returns.
 
@@ -137,11 +140,17 @@ class WorkspaceMemory:
             is_new: Whether the text was said now. Otherwise nobody knows which day its "tomorrow" means.
             created_at: When the text was first stored (aware), if it comes from elsewhere; now if it is ``None`` or in
                 the future.
+            replaces: The id of a note that this one corrects. That note is deleted; ``reviews`` keeps its text, and
+                ``reviews.undo`` restores it. If only the new note looks like an instruction, both are kept and wait.
 
         Raises:
             InvalidInputError: A value is invalid; nothing was written.
             SecretRefusedError: The text or a tag looks like a secret; nothing was written.
+            NotFoundError: The note to replace does not exist; nothing was written.
+            ConflictError: The note to replace was replaced already; nothing was written.
             StorageUnavailableError: The file cannot be written; nothing was written.
+
+        Source: WSP-02, JDG-07.
         """
         now, said = self._clock(), require_text(text, field="text", max_chars=MAX_TEXT_CHARS)
         stored_at = now if created_at is None else min(now, require_moment(created_at, field="created_at"))
@@ -155,7 +164,10 @@ class WorkspaceMemory:
         )
         for field, value in (("text", draft.text), *(("tags", tag) for tag in draft.tags)):
             refuse_secret(value, field=field, allow_secrets=allow_secrets)
+        number, actor = None if replaces is None else require_id(replaces, field="replaces"), current_actor()
         self.quarantine.release_own(draft.text)
+        if number is not None:
+            return await self._run(lambda: self._replaced(number, draft, actor))
         return await self._run(lambda: self._stored(draft))
 
     async def get(self, memory_id: str) -> Note:
@@ -299,6 +311,31 @@ class WorkspaceMemory:
         relatives = self._related(receipt.memory)
         opposed = tuple(each.other for each in relatives.opposed)
         return replace(receipt, same=relatives.same, opposed=opposed)
+
+    def _replaced(self, number: int, draft: NoteDraft, actor: str) -> StoreReceipt:
+        """Store a note in place of the note ``m-<number>``, unless the latter has the same words."""
+        notes = self._store.load().memories
+        old = next((each for each in notes if each.number == number), None)
+        if old is None:
+            raise self._not_there(number)
+        if find_repeated([old], draft) is not None:
+            return StoreReceipt(memory=old, repeated=True)
+        if self.quarantine.holds(draft.text) and not self.quarantine.holds(old.text):
+            receipt = self._stored(draft)
+            self.reviews.mark(old, receipt.memory)
+            opposed = (old, *(each for each in receipt.opposed if each != old))
+            return replace(receipt, opposed=opposed, same=tuple(each for each in receipt.same if each != old))
+        receipt = self.reviews.replace(old, draft, actor)
+        relatives = self._related(receipt.memory)
+        return replace(receipt, same=relatives.same, opposed=tuple(each.other for each in relatives.opposed))
+
+    def _not_there(self, number: int) -> NotFoundError | ConflictError:
+        """Return the error for a note that a call wants to replace and that does not exist."""
+        newer = self.reviews.replacement_of(number)
+        if newer is None:
+            return NotFoundError("memory", f"m-{number}")
+        message = f"The note m-{number} was replaced by {newer.id} already. Replace {newer.id}."
+        return ConflictError("replaces", message, f"m-{number}")
 
     def _related(self, note: Note) -> Relatives[Note]:
         """Return the older notes that a stored note is related to; the store stands if they cannot be compared."""

@@ -75,7 +75,10 @@ def _refusal(reason: str) -> dict[str, Any]:
 
 async def _store(memory: WorkspaceMemory, arguments: Mapping[str, Any]) -> dict[str, Any]:
     receipt = await memory.store(
-        cast("str", arguments.get("text")), tags=arguments.get("tags"), scope=arguments.get("scope")
+        cast("str", arguments.get("text")),
+        tags=arguments.get("tags"),
+        scope=arguments.get("scope"),
+        replaces=arguments.get("replaces"),
     )
     remark = remark_on(receipt)
     answer = {"ok": True, "id": receipt.id, **related_ids(receipt)}
@@ -115,9 +118,9 @@ TOOLS: Final = (
         description=(
             "Store one stable fact about the user or this workspace for later sessions: a preference, a decision, "
             "a detail of the setup. Store one note a call, in words that make sense on their own. Do not store "
-            "secrets, steps of the current task, or information already in files. There is no update: to correct "
-            "a note, delete it and store the corrected one. Returns the id of the note: of the one that is there, "
-            "if it says the same. If the answer has a note about a contradiction, tell the user."
+            "secrets, steps of the current task, or information already in files. To correct a note, store "
+            "the corrected one and name the old one with replaces. Returns the id of the note: of the one that is "
+            "there, if it says the same. If the answer has a note about a contradiction, tell the user."
         ),
         parameters=_schema(
             {
@@ -138,6 +141,11 @@ TOOLS: Final = (
                     "enum": list(NoteScope),
                     "default": DEFAULT_SCOPE,
                     "description": "The subject of the note: the user, this workspace, or this session only.",
+                },
+                "replaces": {
+                    "type": "string",
+                    "description": "The id of the note that is wrong or outdated and that this one corrects, such as "
+                    "m-4.",
                 },
             },
             required=("text",),

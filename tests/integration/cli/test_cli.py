@@ -438,3 +438,16 @@ def test_a_memory_cannot_drive_the_terminal(commonplace: CommandLine) -> None:
         assert "owned" in done.out
         assert "\x1b" not in done.out
         assert "\x07" not in done.out
+
+
+@pytest.mark.requirement("JDG-07.2")
+def test_a_note_names_the_note_that_it_corrects(commonplace: CommandLine) -> None:
+    """Both commands that store notes do so, and refuse an id that was replaced with one line."""
+    assert commonplace("workspace", "store", "Tests need Redis").out == "stored m-1\n"
+    assert commonplace("workspace", "store", "Tests need SQLite", "--replaces", "m-1").out == (
+        "stored m-2\nIt replaces m-1.\n"
+    )
+    assert "It replaces w:2." in commonplace("add", "note", "No test needs a server", "--replaces", "w:2").out
+    again = commonplace("workspace", "store", "Tests need Redis", "--replaces", "m-1")
+    assert (again.status, again.out) == (1, "")
+    assert again.err == "error: The note m-1 was replaced by m-3 already. Replace m-3.\n"

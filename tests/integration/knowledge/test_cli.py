@@ -366,12 +366,12 @@ def test_a_near_key_is_named_with_the_command_that_joins_both_facts(
 ) -> None:
     """Which leaves the newer fact."""
     knowledge("store-fact", "staging db", "uses_port", "It listens on 5433")
-    hint = knowledge("store-fact", "The staging DB", "uses port", "It listens on 5434").out.splitlines()[1]
+    hint = knowledge("store-fact", "The staging DB", "uses port", "Ask Ada, who knows it").out.splitlines()[1]
     assert "has nearly this key: 'staging db' 'uses_port'. Both facts are current." in hint
     decision = hint.partition("commonplace review ")[2].split()
     assert commonplace("review", *decision, COMMONPLACE_POSTGRES_URL=knowledge_url).status == 0
     facts = knowledge("list", "facts", "--json").json["facts"]
-    assert [fact["content"] for fact in facts] == ["It listens on 5434"]
+    assert [fact["content"] for fact in facts] == ["Ask Ada, who knows it"]
 
 
 def test_a_held_fact_is_listed_with_the_fact_that_it_contradicts(
@@ -420,3 +420,18 @@ def test_feedback_on_a_replaced_rule_counts_for_its_successor(knowledge: Knowled
     done = knowledge(verb, old["short_id"], "--json")
     assert done.err == f"note: {old['short_id']} was replaced by {new['short_id']}\n"
     assert (done.json["id"], done.json["applied_count"]) == (new["id"], 1)
+
+
+@pytest.mark.requirement("JDG-07.3")
+def test_a_command_names_the_memory_that_a_new_one_corrects(knowledge: Knowledge) -> None:
+    """The receipt says what it replaced; an id that cannot be replaced is one line and status 1."""
+    fact = knowledge("store-fact", "staging", "port", "Staging listens on 5433", "--json").json["short_id"]
+    other = ("store-fact", "staging", "listens_on", "Staging listens on 6000", "--replaces", fact)
+    assert knowledge(*other).out.splitlines()[1] == f"replaced fact {fact}: Staging listens on 5433"
+    again = knowledge(*other)
+    assert (again.status, again.out) == (1, "")
+    assert f"The fact {fact} was replaced by" in again.err
+    rule = knowledge("store-rule", "Deploy with make ship", "--json").json["short_id"]
+    done = knowledge("store-rule", "Deploy with the release workflow", "--replaces", rule)
+    assert done.out.splitlines()[1] == f"It replaces {rule}."
+    assert "memory of type rule" in knowledge("store-rule", "Never deploy", "--replaces", fact).err

@@ -35,9 +35,11 @@ TOOLS = {
     "memory_store_fact": {
         "subject": ..., "predicate": ..., "content": ..., "importance": 5.0, "permanence": "standard",
         "scope": "global", "tags": None, "entity_id": None, "valid_from": None, "valid_to": None, "source": None,
-        "metadata": None,
+        "replaces": None, "metadata": None,
     },
-    "memory_store_rule": {"content": ..., "scope": "global", "tags": None, "source": None, "metadata": None},
+    "memory_store_rule": {
+        "content": ..., "scope": "global", "tags": None, "source": None, "replaces": None, "metadata": None,
+    },
     "memory_search": {
         "query": ..., "types": None, "scope": None, "mode": "hybrid", "limit": 10, "min_confidence": 0.2,
         "min_relevance": 0.0, "explain": False, "as_of": None, "valid_at": None, "min_trust": None, "tags": None,

@@ -14,6 +14,7 @@ from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
+from commonplace.judge import Verdict
 from commonplace.knowledge import Fact, Narrowing
 from commonplace.knowledge.memories.facts import NearFact
 from commonplace.knowledge.memory import KnowledgeMemory
@@ -22,6 +23,7 @@ from commonplace.knowledge.model.keys import KEY_GAPS, plain_key
 from commonplace.knowledge.storage_functions import forget_memory, store_fact, store_facts
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from support.deadlines import DEADLINE_S
+from support.judging import deciding
 
 WRITERS = 50
 SPELLINGS = [
@@ -273,7 +275,9 @@ async def test_a_receipt_names_the_fact_of_a_near_key(
     first = await knowledge.store_fact(subject="staging db", predicate="uses_port", content="5433")
     assert first.near is None
     await knowledge.store_fact(subject=subject, predicate="owner", content="Ann")
-    near = await knowledge.store_fact(subject=subject, predicate=predicate, content="5434")
+    said = f"{subject} {predicate.replace('_', ' ')}: 5434"
+    with deciding({("staging db uses port: 5433", said): Verdict.DISTINCT}):
+        near = await knowledge.store_fact(subject=subject, predicate=predicate, content="5434")
     assert near.superseded_id is None
     assert near.near == NearFact(id=first.id, subject="staging db", predicate="uses_port")
     elsewhere = await knowledge.store_fact(subject=subject, predicate=predicate, content="5434", scope="ops")

@@ -78,6 +78,7 @@ BY_CHANCE = {
     "reviews.duplicates.undo",
     "reviews.opposed.undo",
     "reviews.subjects.undo",
+    "undo_replacing",
     "upkeep.invert_rule",
 }
 """Functions that need two calls in a row to fit."""
@@ -231,9 +232,9 @@ async def undo_decision(memory: KnowledgeMemory, world: World) -> object:
 FUNCTIONS: Mapping[str, Call] = {
     "store_episode": lambda m, w: m.store_episode(content=w.text(), butler="ops"),
     "store_episodes": lambda m, w: m.store_episodes([EpisodeDraft(content=w.text(), butler="ops")]),
-    "store_fact": lambda m, w: m.store_fact(**fact(w)),
+    "store_fact": lambda m, w: m.store_fact(**fact(w), replaces=w.dice.choice([None, w.pick("fact")])),
     "store_facts": lambda m, w: m.store_facts([FactDraft(**fact(w)), FactDraft(**fact(w))]),
-    "store_rule": lambda m, w: m.store_rule(content=w.text()),
+    "store_rule": lambda m, w: m.store_rule(content=w.text(), replaces=w.dice.choice([None, w.pick("rule")])),
     "store_rules": lambda m, w: m.store_rules(
         [RuleDraft(content=w.text(), source_episode_id=w.pick("episode"))]
     ),
@@ -265,6 +266,7 @@ FUNCTIONS: Mapping[str, Call] = {
     "pin": lambda m, w: m.pin(*w.memory()),
     "tag": lambda m, w: m.tag(*w.memory(), mark(w.tenant)),
     "undo_confirmation": undo_confirmation,
+    "undo_replacing": lambda m, w: m.undo_replacing(*w.memory()),
     "edit": lambda m, w: m.edit(*w.memory(), w.text()),
     "mark_helpful": lambda m, w: m.mark_helpful(w.pick("rule")),
     "mark_harmful": lambda m, w: m.mark_harmful(w.pick("rule"), reason=w.text()),
@@ -277,9 +279,9 @@ FUNCTIONS: Mapping[str, Call] = {
     ),
     "reviews.opposed.list": lambda m, _: m.reviews.opposed.list(),
     "reviews.opposed.decide": lambda m, w: m.reviews.opposed.decide(
-        w.pick("rule"), w.pick("rule"), w.dice.choice(["same", "refines", "corrects", "distinct"])
+        "rule", w.pick("rule"), w.pick("rule"), w.dice.choice(["same", "refines", "corrects", "distinct"])
     ),
-    "reviews.opposed.undo": lambda m, w: m.reviews.opposed.undo(w.pick("rule"), w.pick("rule")),
+    "reviews.opposed.undo": lambda m, w: m.reviews.opposed.undo("rule", w.pick("rule"), w.pick("rule")),
     "reviews.subjects.list": lambda m, _: m.reviews.subjects.list(),
     "reviews.subjects.decide": lambda m, w: m.reviews.subjects.decide(
         w.pick("fact"), w.pick("entity"), same=w.dice.choice([True, False])

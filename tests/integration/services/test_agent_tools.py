@@ -13,7 +13,7 @@ from fastmcp import Client
 from commonplace.core.request_context import RequestContext, request_context
 from commonplace.core.settings import Settings
 from commonplace.core.sources import Source
-from commonplace.knowledge import FactDraft
+from commonplace.knowledge import FactDraft, RuleDraft
 from commonplace.mcp.agent.caller_memories import CallerMemories
 from commonplace.mcp.agent.server import build_server
 from commonplace.mcp.protocol.profiles import View
@@ -247,3 +247,25 @@ async def test_calls_at_once_all_answer(agent: Client[Any]) -> None:
     undone = await asyncio.gather(*(ask(agent, "memory_undo", memory_id=each["undo"]) for each in added))
     assert {each["done"] for each in undone} == {"undid add"}
     assert (await ask(agent, "memory_search", query="service"))["results"] == []
+
+
+@pytest.mark.requirement("JDG-07.3")
+async def test_an_agent_names_the_memory_that_a_new_one_corrects(agent: Client[Any], person: Catalog) -> None:
+    """A fact, a rule or a note; what only a person may decide stays."""
+    ids = await one_of_each(agent)
+    for kind, draft in {
+        "fact": {"subject": "staging", "predicate": "listens_on", "text": "Staging listens on 6000"},
+        "rule": {"text": "Ask the owner before a deployment"},
+        "note": {"text": "The tests need SQLite"},
+    }.items():
+        receipt = await ask(agent, "memory_add", kind=kind, **draft, replaces=ids[kind])
+        assert f"It replaces {ids[kind]}." in receipt["note"]
+        await ask(agent, "memory_undo", memory_id=receipt["undo"])
+        assert "replaced_by" not in await ask(agent, "memory_get", memory_id=ids[kind])
+    lesson = {"kind": "lesson", "text": "Redis is slow", "replaces": ids["lesson"]}
+    error = await refused(agent, "memory_add", **lesson)
+    assert "no replaces, because a lesson has none" in error["message"]
+    persons = await person.add_rule(RuleDraft(content="Never deploy on a Friday"))
+    add = {"kind": "rule", "text": "Deploy whenever you like", "replaces": persons.entry.id}
+    assert "commonplace review" in (await ask(agent, "memory_add", **add))["note"]
+    assert (await person.show(persons.entry.id)).replaced_by is None

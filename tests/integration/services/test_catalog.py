@@ -139,6 +139,45 @@ async def test_an_addition_is_undone(catalog: Catalog, memories: Memories) -> No
         await catalog.undo()
 
 
+@pytest.mark.requirement("JDG-07.3", "ONE-01.3")
+@pytest.mark.parametrize("kind", [MemoryKind.FACT, MemoryKind.RULE, MemoryKind.NOTE])
+async def test_a_memory_replaces_the_one_that_its_writer_names(
+    catalog: Catalog, memories: Memories, kind: MemoryKind
+) -> None:
+    """The receipt has both texts, the old id leads to the new memory, and one undo takes it back."""
+    ids = await one_of_each(catalog, memories)
+    old = await catalog.show(ids[kind])
+    match kind:
+        case MemoryKind.FACT:
+            draft = FactDraft(subject="Ada", predicate="favourite_tea", content="black tea")
+            change = await catalog.add_fact(draft, replaces=old.id)
+        case MemoryKind.RULE:
+            change = await catalog.add_rule(RuleDraft(content="Ask the owner first"), replaces=old.full_id)
+        case _:
+            change = await catalog.add_note("The staging port is 5434", replaces=old.id)
+    assert (change.verb, change.before, change.undo) == (Verb.ADD, old.content, change.entry.id)
+    assert f"It replaces {old.id}." in change.note
+    if kind is not MemoryKind.NOTE:
+        assert (await catalog.resolve(old.id))[0].id == change.entry.id
+    undone = await catalog.undo(old.id)
+    assert (undone.entry.id, undone.entry.content, undone.entry.state) == (
+        old.id,
+        old.content,
+        MemoryState.CURRENT,
+    )
+    assert [each.id for each in await catalog.list(kind, CatalogFilter())] == [old.id]
+
+
+@pytest.mark.requirement("JDG-07.3")
+async def test_a_memory_replaces_none_of_another_kind(catalog: Catalog, memories: Memories) -> None:
+    """The error names the parameter, and nothing is stored."""
+    ids = await one_of_each(catalog, memories)
+    for named in (ids[MemoryKind.FACT], "Ada", "zzz"):
+        with pytest.raises(InvalidInputError, match="replaces: expected"):
+            await catalog.add_rule(RuleDraft(content="Ask the owner first"), replaces=named)
+    assert len(await catalog.list(MemoryKind.RULE, CatalogFilter())) == 1
+
+
 @pytest.mark.requirement("ONE-01.3")
 async def test_the_id_of_a_replaced_fact_leads_to_its_successor(catalog: Catalog) -> None:
     """What is forgotten is the fact that holds, and the receipt says so; twice is once."""

@@ -13,6 +13,7 @@ from fastmcp.client.transports import StdioTransport
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.core.settings import Settings
 from commonplace.core.sources import Source
+from commonplace.knowledge import FactDraft
 from commonplace.operational.memory import OperationalMemory
 from commonplace.services.opening import Memories
 from commonplace.services.review.items import ReviewVerdict, Topic
@@ -53,7 +54,7 @@ async def store_items(memories: Memories) -> None:
     for content in ("peanuts", "kiwi"):
         await agent.store_fact(subject="Me", predicate="allergic_to", content=content, permanence="permanent")
     for subject in ("build server", "build-server"):
-        await agent.store_fact(subject=subject, predicate="host", content="It runs on h-7")
+        await agent.store_facts([FactDraft(subject=subject, predicate="host", content="It runs on h-7")])
     await agent.entities.create(canonical_name="Anna Miller", entity_type="person")
     await agent.store_fact(subject="Anna", predicate="lives in", content="Porto")
 
@@ -281,8 +282,8 @@ async def test_another_tenant_sees_its_knowledge_alone(service: Secured) -> None
     key = await doubt(service.memories)
     await service.memories.operational.add(category="behavior", observation=POISON)
     async with service.client(STRANGER) as theirs, service.client("writer") as ours:
-        for subject in ("build server", "build-server"):
-            fact = {"subject": subject, "predicate": "host", "content": "It runs on h-7"}
+        for subject, text in (("build server", "It runs on h-7"), ("build-server", "Ask Ada, who knows it")):
+            fact = {"subject": subject, "predicate": "host", "content": text}
             assert (await theirs.post("/api/v1/knowledge/facts", json=fact)).status_code == 201
         (item,) = (await theirs.get(PATH)).json()["items"]
         assert item["topic"] == "duplicate"

@@ -370,3 +370,25 @@ async def test_a_text_that_is_no_cursor_is_refused(client: httpx2.AsyncClient) -
         ):
             answer = await client.get(f"/{path}", params={"cursor": cursor})
             assert answer.status_code == 422, (path, cursor)
+
+
+@pytest.mark.requirement("JDG-07.3")
+async def test_a_body_names_the_memory_that_it_corrects(client: httpx2.AsyncClient) -> None:
+    """A fact or a rule; an id that cannot be replaced is refused with its reason, and nothing is stored."""
+    fact = {"subject": "staging", "predicate": "port", "content": "Staging listens on 5433"}
+    other = fact | {"predicate": "listens_on", "content": "Staging listens on 6000"}
+    for path, first, second in (
+        ("/facts", fact, other),
+        ("/rules", {"content": "Deploy with make ship"}, {"content": "Deploy with the release workflow"}),
+    ):
+        old = (await client.post(path, json=first)).json()["id"]
+        stored = await client.post(path, json=second | {"replaces": old})
+        assert stored.status_code == 201, stored.text
+        assert stored.json()["supersededId"] == old
+        assert stored.json()["supersededText"] == first["content"]
+        for named, status in ((old, 409), (str(uuid4()), 404), ("x", 422)):
+            third = second | {"predicate": "p"} if path == "/facts" else {"content": "Never deploy"}
+            refused = await client.post(path, json=third | {"replaces": named})
+            assert refused.status_code == status, refused.text
+    stats = (await client.get("/stats")).json()
+    assert (stats["facts"]["active"], stats["rules"]["candidate"]) == (1, 1)

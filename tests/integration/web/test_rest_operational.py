@@ -286,3 +286,15 @@ async def test_a_doubtful_pair_is_decided_over_rest(memories: Memories, client: 
     assert wordings[0]["text"] == review["oldObservation"]
     restored = await client.post(f"{memory}/restore", json={"number": 1})
     assert restored.json()["observation"] == review["oldObservation"]
+
+
+@pytest.mark.requirement("JDG-07.2")
+async def test_a_body_names_the_note_that_it_corrects(client: httpx2.AsyncClient) -> None:
+    """An id that cannot be replaced is refused, and nothing is stored."""
+    await client.post(f"{WORKSPACE}/memories", json={"text": "Tests need Redis"})
+    stored = await client.post(f"{WORKSPACE}/memories", json={"text": "Tests need SQLite", "replaces": "w:1"})
+    assert (stored.status_code, stored.json()["replaced"]["id"]) == (201, "m-1")
+    for named, status in (("m-1", 409), ("m-9", 404), ("r:1", 422)):
+        refused = await client.post(f"{WORKSPACE}/memories", json={"text": "Another", "replaces": named})
+        assert refused.status_code == status, refused.text
+    assert (await client.get(f"{WORKSPACE}/memories")).json()["total"] == 1

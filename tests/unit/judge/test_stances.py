@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.judge import Verdict, relatives, remark, without_repetitions
-from commonplace.judge.stances import MOST_CHARS, Stance, stances
+from commonplace.judge.stances import MOST_CHARS, Stance, find_stances
 from corpus import KEPT, read_pairs
 from support.judging import decide
 
@@ -23,7 +23,7 @@ POSTGRES = (
 
 def stance(older: str, newer: str) -> Stance:
     """Return the stance of one text on another one."""
-    ((found, _),) = stances(newer, [older])
+    ((found, _),) = find_stances(newer, [older])
     return found
 
 

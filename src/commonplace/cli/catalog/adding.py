@@ -6,7 +6,7 @@ import typer
 
 from commonplace.cli.catalog.opening import change_answer, opened_catalog
 from commonplace.cli.frame.command import Answer, commands
-from commonplace.cli.frame.output import AllowSecrets
+from commonplace.cli.frame.output import AllowSecrets, ReplacesOption
 from commonplace.knowledge import GLOBAL_SCOPE, EpisodeDraft, FactDraft, Permanence, RuleDraft
 from commonplace.operational import MemoryCategory
 from commonplace.services.catalog.catalog import Catalog
@@ -35,6 +35,7 @@ async def fact(
     valid_to: Annotated[
         str | None, typer.Option(metavar="TIME", help="The last day on which the fact is true.")
     ] = None,
+    replaces: ReplacesOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
     """Add a fact. It replaces the fact of the same subject, predicate and scope."""
@@ -48,7 +49,7 @@ async def fact(
         valid_from=valid_from,
         valid_to=valid_to,
     )
-    return change_answer(await catalog.add_fact(draft, allow_secrets=allow_secrets))
+    return change_answer(await catalog.add_fact(draft, replaces=replaces, allow_secrets=allow_secrets))
 
 
 @command()
@@ -60,11 +61,12 @@ async def rule(
     *,
     scope: ScopeOption = GLOBAL_SCOPE,
     tag: TagOption = None,
+    replaces: ReplacesOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
     """Add a rule: how to act."""
     draft = RuleDraft(content=text, scope=scope, tags=tag)
-    return change_answer(await catalog.add_rule(draft, allow_secrets=allow_secrets))
+    return change_answer(await catalog.add_rule(draft, replaces=replaces, allow_secrets=allow_secrets))
 
 
 @command()
@@ -102,9 +104,12 @@ async def note(
     *,
     tag: TagOption = None,
     scope: Annotated[NoteScope, typer.Option(help="The subject of the note.")] = NoteScope.WORKSPACE,
+    replaces: ReplacesOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
     """Add a note of the workspace, stored beside the code."""
     return change_answer(
-        await catalog.add_note(text, tags=tag or (), scope=scope, allow_secrets=allow_secrets)
+        await catalog.add_note(
+            text, tags=tag or (), scope=scope, replaces=replaces, allow_secrets=allow_secrets
+        )
     )

@@ -26,6 +26,9 @@ from commonplace.workspace import WorkspaceMemory
 app = typer.Typer(add_completion=False)
 
 TEXT_CHARS = 80
+_EXPLAINED = frozenset({ItemOutcome.REFUSED, ItemOutcome.REWORDED})
+"""Outcomes of which an import says why."""
+
 NOT_KEPT = (
     "Past memories were not stored, and facts and rules begin with new ids, confidence and use. To keep them, "
     "use `commonplace backup` and `commonplace restore`."
@@ -65,8 +68,9 @@ async def import_memories(
 
     An import can be repeated. A fact with the subject and predicate of an existing fact and another text replaces that
     fact, which stays as superseded. If the existing fact is more trusted, the new fact is held until you decide with
-    commonplace review. Imported memories get the source "import"; with --keep-sources, they keep the sources in the
-    file. Text that looks like a secret is refused. Exit status 1 if an item was refused.
+    commonplace review. An item that says in other words what an existing memory says is not stored. Imported memories
+    get the source "import"; with --keep-sources, they keep the sources in the file. Text that looks like a secret is
+    refused. Exit status 1 if an item was refused.
 
     From an export, digests and the confidence of lessons come back as they were. Memories that were no longer current
     are counted and not stored. Facts and rules keep the time of their last confirmation, and begin with new ids,
@@ -117,13 +121,18 @@ def _sourced(item: Item | PastItem | Unreadable) -> Item | PastItem | Unreadable
     return replace(item, source=item.source or Trust.IMPORT) if is_sourced else item
 
 
+def _shown(done: Imported) -> str:
+    """Return the text of an item, with the reason of its outcome; of a refused item the reason alone."""
+    text = collapse_whitespace(done.text)[:TEXT_CHARS]
+    if done.outcome is ItemOutcome.REWORDED:
+        return f"{text} {done.reason}"
+    return done.reason or text
+
+
 def _answer(source: str, done: list[Imported], *, dry_run: bool) -> Answer:
     found = counts(done)
-    shown = done if dry_run else [each for each in done if each.outcome is ItemOutcome.REFUSED]
-    rows = [
-        (each.outcome, each.kind, each.reason or collapse_whitespace(each.text)[:TEXT_CHARS])
-        for each in shown
-    ]
+    shown = done if dry_run else [each for each in done if each.outcome in _EXPLAINED]
+    rows = [(each.outcome, each.kind, _shown(each)) for each in shown]
     title = f"{source}: {', '.join(f'{number} {outcome}' for outcome, number in found.items())}"
     items = [
         {"outcome": each.outcome, "kind": each.kind, "text": each.text, "reason": each.reason}

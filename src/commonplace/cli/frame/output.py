@@ -28,6 +28,9 @@ TargetArgument = Annotated[
     ),
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]
+ReplacesOption = Annotated[
+    str | None, typer.Option("--replaces", metavar="ID", help="The ID of the old text that it corrects.")
+]
 AllowSecrets = Annotated[bool, typer.Option("--allow-secrets", help="Store text that looks like a secret.")]
 
 _WIDE: Final = 200

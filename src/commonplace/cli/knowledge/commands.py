@@ -9,7 +9,7 @@ import typer
 from commonplace.cli.bounds import bounded
 from commonplace.cli.frame.command import Answer, commands
 from commonplace.cli.frame.ids import with_short_id
-from commonplace.cli.frame.output import AllowSecrets
+from commonplace.cli.frame.output import AllowSecrets, ReplacesOption
 from commonplace.cli.frame.run import source as door
 from commonplace.cli.knowledge import consolidation, entities, history, lists, reembed, upkeep
 from commonplace.cli.knowledge.identity import current_id, document
@@ -135,6 +135,7 @@ async def store_fact(
         ),
     ] = None,
     source: SourceOption = None,
+    replaces: ReplacesOption = None,
     metadata: MetadataOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
@@ -157,6 +158,7 @@ async def store_fact(
         valid_from=valid_from,
         valid_to=valid_to,
         source=source,
+        replaces=replaces,
         metadata=metadata,
         allow_secrets=allow_secrets,
     )
@@ -173,13 +175,19 @@ def _effect(receipt: FactReceipt) -> str:
         until = receipt.superseded_until
         when = "" if until is None else f" from {until:%Y-%m-%d}; until then"
         old = short_id(MemoryType.FACT, receipt.superseded_id)
-        replaced = f"\nreplaced fact {old}{when}: {receipt.superseded_text}"
+        became = "took the place of fact" if receipt.reworded else "replaced fact"
+        same = ", which says the same in other words" if receipt.reworded else ""
+        replaced = f"\n{became} {old}{when}{same}: {receipt.superseded_text}"
         effect = f"{replaced}{_both(receipt.review_id)}{effect}"
     if receipt.contradicts_id is not None:
         other = short_id(MemoryType.FACT, receipt.contradicts_id)
         effect = (
             f"\nheld, because it contradicts the more trusted fact {other}; decide with: commonplace review"
         )
+    for other in receipt.opposed_ids:
+        older, newer = (short_id(MemoryType.FACT, each) for each in (other, receipt.id))
+        pair = ItemId(kind=ItemKind.OPPOSED, first=older, second=newer)
+        effect = f"{effect}\nmay contradict fact {older}; decide with: commonplace review {pair}"
     return effect
 
 
@@ -218,6 +226,7 @@ async def store_rule(
     scope: StoreScope = GLOBAL_SCOPE,
     tag: TagOption = None,
     source: SourceOption = None,
+    replaces: ReplacesOption = None,
     metadata: MetadataOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
@@ -227,6 +236,7 @@ async def store_rule(
         scope=scope,
         tags=tag,
         source=source,
+        replaces=replaces,
         metadata=metadata,
         allow_secrets=allow_secrets,
     )

@@ -7,7 +7,7 @@ import typer
 from commonplace.cli.bounds import bounded
 from commonplace.cli.frame.command import Answer, commands, listing
 from commonplace.cli.frame.ids import note_id
-from commonplace.cli.frame.output import AllowSecrets
+from commonplace.cli.frame.output import AllowSecrets, ReplacesOption
 from commonplace.cli.frame.run import settings
 from commonplace.core.clock import format_timestamp
 from commonplace.core.text import plural
@@ -39,10 +39,13 @@ async def store(
     *,
     tag: Annotated[list[str] | None, typer.Option(help="A label to search for; at most five.")] = None,
     scope: Annotated[NoteScope, typer.Option(help="The subject of the note.")] = NoteScope.WORKSPACE,
+    replaces: ReplacesOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
     """Store a note, unless it is there already; the oldest notes make room if the file is full."""
-    receipt = await memory.store(text, tags=tag or [], scope=scope, allow_secrets=allow_secrets)
+    receipt = await memory.store(
+        text, tags=tag or [], scope=scope, replaces=replaces, allow_secrets=allow_secrets
+    )
     pruned = [each.id for each in receipt.pruned]
     lines = [] if receipt.repeated else [f"stored {receipt.id}"]
     lines += filter(None, [remark_on(receipt)])

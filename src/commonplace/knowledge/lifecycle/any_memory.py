@@ -1,6 +1,6 @@
 """Reading, confirming, pinning and forgetting a memory of any kind by its id or short id, and the undo of this."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import assert_never
@@ -15,14 +15,26 @@ from commonplace.core.errors import (
 )
 from commonplace.core.sources import Source
 from commonplace.knowledge.browse.single_memories import read_one, read_then, require_found
+from commonplace.knowledge.lifecycle.review import supersede
+from commonplace.knowledge.memories.replaced import oppose
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.fact_drafts import FactDraft
-from commonplace.knowledge.model.kinds import PINNED, Fact, Memory, MemoryType, Moment, Rule, Validity
+from commonplace.knowledge.model.kinds import (
+    PINNED,
+    Episode,
+    Fact,
+    Memory,
+    MemoryType,
+    Moment,
+    Rule,
+    Validity,
+)
 from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.unit_of_work import of_kind
+from commonplace.storage.database import Columns
 
 
 class SingleMemories:
@@ -82,9 +94,8 @@ class SingleMemories:
             message = f"{state} A person must decide about this fact with `commonplace review`."
             raise ConflictError("memory_id", message, str(key))
         await sql.serialise_fact_keys(keys=[FactDraft.of(fact).key])
-        rival: UUID | None = await sql.rival_of_held_fact(id=key)
-        if rival is not None:
-            await sql.supersede_fact(id=rival, by_id=key, now=now)
+        for rival in await sql.rivals_of_held_fact(id=key):
+            await supersede(sql, MemoryType.FACT, rival["id"], by_id=key, now=now)
         return await sql.accept_fact(id=key, now=now) is not None
 
     async def pin(self, memory_type: str, memory_id: UUID | str, *, pinned: bool = True) -> Memory:
@@ -121,20 +132,31 @@ class SingleMemories:
     async def undo_confirmation(self, memory_type: str, memory_id: UUID | str) -> Memory:
         """Undo the last confirmation of a fact or rule, and return the memory."""
         async with self._changing(memory_type, memory_id, no_episode="has no confidence") as (sql, kind, key):
-            memory = await read_one(sql, kind, key, now=self._session.clock())
+            replaced = await sql.superseded_by(memory_type=kind, id=key)
             undo = sql.unconfirm_last_of_fact if kind is MemoryType.FACT else sql.unconfirm_last_of_rule
             if await undo(id=key) is None:
                 reason = f"nobody confirmed the {kind}, or it changed since"
                 raise UndoRefusedError("memory_id", "the confirmation", reason, str(key))
             undone = await read_one(sql, kind, key, now=self._session.clock())
-            if isinstance(memory, Fact) and isinstance(undone, Fact):
-                replaced = memory.supersedes_id
-                if replaced != undone.supersedes_id and not await sql.restore_fact(
-                    id=replaced, validity=Validity.SUPERSEDED
-                ):
-                    reason = "another fact has replaced the fact that it had replaced"
-                    raise UndoRefusedError("memory_id", "the confirmation", reason, str(key))
+            if isinstance(undone, Fact) and undone.validity is Validity.HELD:
+                await _restore_replaced(sql, kind, key, replaced, change="the confirmation")
+                for each in replaced:
+                    await oppose(sql, kind, key, each["id"], now=self._session.clock())
             return undone
+
+    async def undo_replacing(self, memory_type: str, memory_id: UUID | str) -> list[Memory]:
+        """Forget a fact or rule, restore what it replaced, and return the restored memories."""
+        now = self._session.clock()
+        changing = self._changing(memory_type, memory_id, no_episode="replaces nothing")
+        async with changing as (sql, kind, key):
+            memory = await read_one(sql, kind, key, now=now)
+            replaced = await sql.superseded_by(memory_type=kind, id=key)
+            if not replaced or isinstance(memory, Episode) or memory.is_forgotten:
+                reason = f"the {kind} replaced nothing, or it is forgotten"
+                raise UndoRefusedError("memory_id", "the replacement", reason, str(key))
+            await (sql.retract_fact if kind is MemoryType.FACT else sql.forget_rule)(id=key)
+            await _restore_replaced(sql, kind, key, replaced, change="the replacement")
+            return [await read_one(sql, kind, each["id"], now=now) for each in replaced]
 
     async def restore(self, memory_type: str, memory_id: UUID | str) -> Memory:
         """Restore a forgotten memory, and return it."""
@@ -171,3 +193,22 @@ class SingleMemories:
             )
         async with self._session.writing() as sql:
             yield sql, kind, await find_id(sql, memory_id, kind, field="memory_id")
+
+
+async def _restore_replaced(
+    sql: KnowledgeStatements, kind: MemoryType, key: UUID, replaced: Sequence[Columns], *, change: str
+) -> None:
+    """Restore the memories that a memory replaced.
+
+    Raises:
+        UndoRefusedError: Another memory has replaced one of them since.
+    """
+    for each in replaced:
+        restored = (
+            await sql.restore_fact(id=each["id"], validity=Validity.SUPERSEDED)
+            if kind is MemoryType.FACT
+            else await sql.restore_rule(id=each["id"])
+        )
+        if restored is None:
+            reason = f"another {kind} has replaced the {kind} that it had replaced"
+            raise UndoRefusedError("memory_id", change, reason, str(key))

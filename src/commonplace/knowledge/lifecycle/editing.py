@@ -4,10 +4,16 @@ from dataclasses import replace
 from uuid import UUID
 
 from commonplace.core.errors import ConflictError, InvalidInputError
-from commonplace.core.sources import RANKS, Source
+from commonplace.core.sources import Source
 from commonplace.knowledge.browse.single_memories import MemoryReader, read_one
 from commonplace.knowledge.memories.facts import insert_facts, with_entities
-from commonplace.knowledge.memories.rules import RuleDraft, checked_rule, insert_rules, supersede_rule
+from commonplace.knowledge.memories.rules import (
+    RuleDraft,
+    checked_rule,
+    insert_rules,
+    is_displaced,
+    supersede_rule,
+)
 from commonplace.knowledge.model.fact_drafts import FactDraft, all_keys, checked_fact, fact_text
 from commonplace.knowledge.model.kinds import Episode, Fact, Memory, MemoryType, Rule
 from commonplace.knowledge.store.session import KnowledgeSession
@@ -72,17 +78,12 @@ class Editing:
             if self._session.source is Source.PERSON and old.source_episode_id is not None:
                 await of_kind(MemoryType.RULE, sql).confirm(id=receipt.id, now=now)
             new = await read_one(sql, MemoryType.RULE, receipt.id, now=now)
-            if _is_displaced(standing, new):
+            if is_displaced(standing, new):
                 raise InvalidInputError(
                     "memory_id", "a rule that a person edits, because this edit is less trusted", str(old.id)
                 )
             await supersede_rule(sql, old.id, by_id=receipt.id, now=now)
             return new
-
-
-def _is_displaced(old: Memory, new: Memory) -> bool:
-    """Return whether an edit would replace a more trusted memory, or one without flags while the edit has some."""
-    return RANKS[new.trust] < RANKS[old.trust] or (new.is_quarantined and not old.is_quarantined)
 
 
 def _standing(memory: Memory) -> Fact | Rule:

@@ -208,10 +208,19 @@ async def merge_pair(
     """Let the more trusted memory supersede the other; of equally trusted ones, that without flags, then the newer."""
     rows = await of_kind(kind, sql).by_trust_and_age(ids=list(pair))
     weaker, stronger = (row["id"] for row in rows)
+    await supersede(sql, kind, weaker, by_id=stronger, now=now)
+
+
+async def supersede(
+    sql: KnowledgeStatements, kind: MemoryType, memory_id: UUID, *, by_id: UUID, now: datetime
+) -> None:
+    """Let a fact or rule supersede another, within an open transaction."""
     if kind is MemoryType.FACT:
-        await sql.supersede_fact(id=weaker, by_id=stronger, now=now)
+        # A pair has room for one link.
+        await of_kind(kind, sql).unlink_opposed(newer_id=by_id, older_id=memory_id)
+        await sql.supersede_fact(id=memory_id, by_id=by_id, now=now)
     else:
-        await supersede_rule(sql, weaker, by_id=stronger, now=now)
+        await supersede_rule(sql, memory_id, by_id=by_id, now=now)
 
 
 async def restore_superseded(sql: KnowledgeStatements, kind: MemoryType, older: UUID, newer: UUID) -> None:

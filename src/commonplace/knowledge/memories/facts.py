@@ -1,5 +1,6 @@
 """Storage of facts: each key has one active fact, which a new fact supersedes."""
 
+import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,14 +14,16 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import Source
 from commonplace.knowledge.entities.registry import merged_error
 from commonplace.knowledge.entities.subjects import Subjects, find_subjects, link_subjects, plain_type
+from commonplace.knowledge.memories.replaced import find_replaced, no_longer_holds, oppose
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.model.fact_drafts import FactDraft, all_keys, checked_fact, fact_text
-from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, Moment
+from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType, Moment, Validity
 from commonplace.knowledge.model.permanence import Permanence
 from commonplace.knowledge.model.search_text import search_text
 from commonplace.knowledge.rules.claims import Claim, in_time
 from commonplace.knowledge.rules.fact_periods import with_period
+from commonplace.knowledge.rules.near_facts import MOST_NEAR, Meeting, SubjectFact, meeting
 from commonplace.knowledge.rules.periods import Period
 from commonplace.knowledge.rules.supersession import ActiveFact, Candidate, Placement, decide_supersession
 from commonplace.knowledge.store.draft_rows import columns, known_sources
@@ -62,7 +65,7 @@ class FactReceipt:
 
     Attributes:
         id: The id of the new fact.
-        superseded_id: The fact with the same key that was replaced, if any.
+        superseded_id: The fact that was replaced, if any: that with the same key, else the fact that the call named.
         entity_id: The entity of the fact, if any, given or named by the subject.
         period: The period that was read from the words of the fact, if any.
         superseded_text: The text of the fact that was replaced, if any.
@@ -71,11 +74,13 @@ class FactReceipt:
         current_id: The fact with the same key that stays current, because the period of the new fact has ended; the new
             fact is kept as history.
         current_text: The text of the fact that stays current, if any.
-        contradicts_id: The more trusted fact with the same key; the new fact is held until a person confirms or forgets
-            it.
+        contradicts_id: The more trusted fact with the same key, or that the call named; the new fact is held until a
+            person confirms or forgets it.
         flags: The reasons why the text looks like an instruction; blocks leave the fact out until a person confirms it.
         near: The active fact of the scope whose key is another spelling of the new key, if a fact was stored alone and
             replaced none. Both facts are current.
+        reworded: Whether the replaced fact says the same in other words.
+        opposed_ids: Active facts about the subject that the new fact may contradict; each pair waits for a person.
     """
 
     id: UUID
@@ -90,6 +95,8 @@ class FactReceipt:
     current_id: UUID | None = None
     current_text: str | None = None
     near: NearFact | None = None
+    reworded: bool = False
+    opposed_ids: tuple[UUID, ...] = ()
 
 
 class Facts:
@@ -115,9 +122,11 @@ class Facts:
         valid_from: Moment | None = None,
         valid_to: Moment | None = None,
         source: str | None = None,
+        replaces: UUID | str | None = None,
         allow_secrets: bool = False,
+        compares: bool = True,
     ) -> FactReceipt:
-        """Store a fact, which supersedes the active fact with the same key."""
+        """Store a fact, which supersedes the active fact with the same key, and the fact that it names."""
         times = self._session.times
         draft = FactDraft(
             subject=subject,
@@ -136,32 +145,62 @@ class Facts:
             source=source,
         )
         draft, period = with_period(draft, self._session.local_now())
-        (receipt,) = await self._store([draft], period=period, allow_secrets=allow_secrets)
+        (receipt,) = await self._store(
+            [draft], period=period, replaces=replaces, allow_secrets=allow_secrets, compares=compares
+        )
         return receipt
 
     async def store_many(
         self, drafts: Sequence[FactDraft], *, allow_secrets: bool = False
     ) -> list[FactReceipt]:
         """Store up to 5,000 facts, all or none, with one embedding call and one statement."""
-        return await self._store(drafts, allow_secrets=allow_secrets)
+        return await self._store(drafts, allow_secrets=allow_secrets, compares=False)
 
     async def _store(
-        self, drafts: Sequence[FactDraft], *, period: Period | None = None, allow_secrets: bool
+        self,
+        drafts: Sequence[FactDraft],
+        *,
+        period: Period | None = None,
+        replaces: UUID | str | None = None,
+        allow_secrets: bool,
+        compares: bool,
     ) -> list[FactReceipt]:
-        """Store facts; the period is the one that the words of a single fact name."""
+        """Store facts.
+
+        Only a single fact names a period with its words, replaces a fact that is named, or is compared with others.
+        """
         if not drafts:
             return []
         facts = [checked_fact(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
         embeddings = await embed(self._session.engine, [fact_text(fact) for fact in facts])
         async with traced(self._session, "upsert_memory") as note, self._session.writing() as sql:
+            now = self._session.clock()
+            target_id = None
+            if replaces is not None:
+                target_id = (await find_replaced(sql, replaces, MemoryType.FACT, now=now)).id
             facts, found = await with_entities(sql, facts)
             await sql.serialise_fact_keys(keys=all_keys(facts))
-            now = self._session.clock()
-            placements = await insert_facts(sql, facts, embeddings, found=found, now=now, period=period)
+            near = await _near_facts(sql, facts[0], embeddings) if len(facts) == 1 else []
+            met = Meeting()
+            if compares and target_id is None and near and _is_open(facts[0], period):
+                met = await asyncio.to_thread(meeting, facts[0], near)
+            own_keys = {each.id for each in near if each.has_own_key}
+            placements = await insert_facts(
+                sql,
+                facts,
+                embeddings,
+                found=found,
+                now=now,
+                period=period,
+                target_id=target_id or met.target_of(own_keys),
+                is_change=target_id is not None,
+                same_ids=met.same,
+            )
             reviews = await queue_reviews(sql, placements, now=now)
             receipts = [_receipt(each, reviews) for each in placements]
             if len(facts) == 1:
-                receipts = [await _hinted(sql, facts[0], receipts[0], period)]
+                opposed = await _opposed(sql, placements[0], met, now=now)
+                receipts = [_hinted(facts[0], replace(receipts[0], opposed_ids=opposed), period, near)]
             return note(receipts)
 
 
@@ -195,6 +234,7 @@ async def insert_facts(
     period: Period | None = None,
     target_id: UUID | None = None,
     is_change: bool = False,
+    same_ids: tuple[UUID, ...] = (),
 ) -> list[Placement]:
     """Insert facts within an open transaction that has serialised their keys, and return their placements in order.
 
@@ -205,12 +245,14 @@ async def insert_facts(
         found: The entities of the subjects; active facts about such a subject are linked first.
         now: The present.
         period: The period that the words of a single fact name.
-        target_id: The active fact of another key that a single fact replaces.
+        target_id: The active fact that a single fact replaces, whatever its key.
         is_change: Whether a single fact is known to take the place of the active fact of its key.
+        same_ids: The facts that say the same as a single fact in other words.
 
     Raises:
         InvalidInputError: A fact names an entity or episode that does not exist; roll back the transaction or
             savepoint.
+        ConflictError: The target is not active any more; roll back likewise.
     """
     await _require_entities(sql, {UUID(str(fact.entity_id)) for fact in facts if fact.entity_id})
     naming = [
@@ -232,12 +274,18 @@ async def insert_facts(
         replace(
             _candidate(fact, each, fact_id, flags=tuple(json.loads(flags)), period=period),
             is_change=is_change,
+            same_ids=same_ids,
         )
         for fact, each, fact_id, flags in zip(facts, beside, values["id"], values["flags"], strict=True)
     ]
+    target = candidates[0].target
+    if is_change and target_id is not None and target is None:
+        raise no_longer_holds(MemoryType.FACT, target_id)
     placements = _decided(candidates, now)
     with known_sources(facts):
         await sql.insert_facts(**values | _decided_columns(placements), now=now)
+    if target is not None and placements[0].contradicts_id not in {None, target.id}:
+        await oppose(sql, MemoryType.FACT, placements[0].id, target.id, now=now)
     return placements
 
 
@@ -343,20 +391,58 @@ def _receipt(placement: Placement, reviews: Mapping[tuple[UUID, UUID], int]) -> 
         superseded_text=superseded_id and text,
         superseded_until=placement.active_until,
         review_id=superseded_id and reviews.get((superseded_id, placement.id)),
+        reworded=placement.is_reworded,
         current_id=current_id,
         current_text=current_id and text,
     )
 
 
-async def _hinted(
-    sql: KnowledgeStatements, fact: FactDraft, receipt: FactReceipt, period: Period | None
+async def _near_facts(sql: KnowledgeStatements, fact: FactDraft, embeddings: Embeddings) -> list[SubjectFact]:
+    """Return the active facts about the subject of a single fact, those of its key and of near keys first."""
+    rows = await sql.near_facts(
+        scope=fact.scope,
+        subject=fact.subject,
+        predicate=fact.predicate,
+        entity_id=fact.entity_id and UUID(str(fact.entity_id)),
+        subject_text=search_text(fact.subject),
+        key_text=search_text(f"{fact.subject} {fact.predicate}"),
+        embedding=embeddings.vectors[0],
+        version=embeddings.version,
+        limit=MOST_NEAR,
+    )
+    return SubjectFact.from_rows(rows)
+
+
+def _is_open(fact: FactDraft, period: Period | None) -> bool:
+    """Return whether a fact has no known end."""
+    return fact.valid_to is None and (period is None or period.valid_to is None)
+
+
+async def _opposed(
+    sql: KnowledgeStatements, placement: Placement, met: Meeting, *, now: datetime
+) -> tuple[UUID, ...]:
+    """Link a fact that is active to the facts that it may contradict, and return their ids."""
+    if placement.validity is not Validity.ACTIVE:
+        return ()
+    for each in met.opposed:
+        await oppose(sql, MemoryType.FACT, placement.id, each, now=now)
+    return met.opposed
+
+
+def _hinted(
+    fact: FactDraft, receipt: FactReceipt, period: Period | None, near: Sequence[SubjectFact]
 ) -> FactReceipt:
     """Return the receipt of a single fact with its period, if that was stored, and with the fact of a near key."""
     is_dated = fact.valid_from is not None or fact.valid_to is not None or receipt.current_id is not None
-    near = None
-    if receipt.superseded_id is None:
-        near = await sql.near_fact(id=receipt.id, search_text=search_text(f"{fact.subject} {fact.predicate}"))
-    return replace(receipt, period=period if is_dated else None, near=near and NearFact.from_row(near))
+    stands_alone = receipt.superseded_id is None and receipt.contradicts_id is None and not receipt.current_id
+    spelt = [each for each in near if each.is_spelling and not each.has_own_key and stands_alone]
+    return replace(
+        receipt,
+        period=period if is_dated else None,
+        near=next(
+            (NearFact(id=each.id, subject=each.subject, predicate=each.predicate) for each in spelt), None
+        ),
+    )
 
 
 async def _require_entities(sql: KnowledgeStatements, ids: set[UUID]) -> None:

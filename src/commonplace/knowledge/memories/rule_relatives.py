@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.judge import Relatives, relatives
-from commonplace.knowledge.memories.links import Relation
+from commonplace.knowledge.memories.replaced import oppose
 from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.storage.database import Columns
@@ -38,14 +38,7 @@ async def relate(
     related = await asyncio.to_thread(_compared, dict(new), rows)
     for rule_id, each in related.items():
         for opposition in each.opposed:
-            await sql.create_link(
-                source_type=MemoryType.RULE,
-                source_id=rule_id,
-                target_type=MemoryType.RULE,
-                target_id=opposition.other,
-                relation=Relation.CONTRADICTS,
-                now=now,
-            )
+            await oppose(sql, MemoryType.RULE, rule_id, opposition.other, now=now)
     return related
 
 

@@ -1,17 +1,20 @@
 """Storage of rules: guidance for how to act, initially as candidates."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 from uuid import UUID
 
+from commonplace.core.sources import RANKS, Source
 from commonplace.judge import Relatives
+from commonplace.knowledge.browse.single_memories import read_one
 from commonplace.knowledge.memories.links import Relation
+from commonplace.knowledge.memories.replaced import find_replaced, oppose
 from commonplace.knowledge.memories.rule_relatives import relate
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.drafts import LIFECYCLE_METADATA, Draft, checked
-from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType, Moment
+from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, PINNED, Memory, MemoryType, Moment, Rule
 from commonplace.knowledge.store.draft_rows import columns, known_sources
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
@@ -65,7 +68,10 @@ class RuleReceipt:
         repeated: Whether the rule was there before, with the same words, scope and tags. It is confirmed, and nothing
             else was written.
         same_ids: Older rules that say the same in other words; searches and blocks show one of them.
-        opposed_ids: Older rules that the rule may contradict; each pair waits for a person.
+        opposed_ids: Older rules that the rule may contradict, and the more trusted rule that it may not replace; each
+            pair waits for a person.
+        superseded_id: The rule that was replaced, if the call named one.
+        superseded_text: The text of that rule.
     """
 
     id: UUID
@@ -73,6 +79,8 @@ class RuleReceipt:
     repeated: bool = False
     same_ids: tuple[UUID, ...] = ()
     opposed_ids: tuple[UUID, ...] = ()
+    superseded_id: UUID | None = None
+    superseded_text: str | None = None
 
 
 class Rules:
@@ -91,10 +99,11 @@ class Rules:
         source_episode_id: UUID | str | None = None,
         metadata: Mapping[str, Any] | None = None,
         source: str | None = None,
+        replaces: UUID | str | None = None,
         allow_secrets: bool = False,
         repeats: bool = False,
     ) -> RuleReceipt:
-        """Store a rule as a candidate; words such as "tomorrow" get their date."""
+        """Store a rule as a candidate, in place of the rule that it names; words such as "tomorrow" get their date."""
         draft = RuleDraft(
             content=with_dates(content, self._session.local_now()) if isinstance(content, str) else content,  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
             scope=scope,
@@ -104,7 +113,9 @@ class Rules:
             metadata=metadata,
             source=source,
         )
-        (receipt,) = await self.store_many([draft], allow_secrets=allow_secrets, repeats=repeats)
+        (receipt,) = await self._store(
+            [draft], replaces=replaces, allow_secrets=allow_secrets, repeats=repeats
+        )
         return receipt
 
     async def store_many(
@@ -118,6 +129,17 @@ class Rules:
             repeats: Whether to store a rule that is there already, as the specification has it. Otherwise its receipt
                 names the rule that is there.
         """
+        return await self._store(drafts, allow_secrets=allow_secrets, repeats=repeats)
+
+    async def _store(
+        self,
+        drafts: Sequence[RuleDraft],
+        *,
+        replaces: UUID | str | None = None,
+        allow_secrets: bool,
+        repeats: bool,
+    ) -> list[RuleReceipt]:
+        """Store rules; only a single rule may replace another."""
         if not drafts:
             return []
         rules = [checked_rule(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
@@ -126,13 +148,58 @@ class Rules:
         async with traced(self._session, "create_memory") as note, self._session.writing() as sql:
             # Of two equal or opposed rules that are stored at once, the later transaction sees the earlier one.
             await sql.serialise_fact_keys(keys=[_ALL_RULES])
+            old = None
+            if replaces is not None:
+                old = await _lock_replaced(sql, replaces, now=now)
+                rules = [_pinned_as(rules[0], old)]
             known = {} if repeats else await _repeated(sql, rules, now=now)
             fresh = [place for place in range(len(rules)) if place not in known]
             if fresh:
                 new = [rules[place] for place in fresh]
                 receipts = await insert_rules(sql, new, embeddings.only(*fresh), now=now)
                 known |= dict(zip(fresh, receipts, strict=True))
+            if old is not None:
+                known[0] = await _replaced(sql, rules[0], known[0], old, now=now)
             return note([known[place] for place in range(len(rules))])
+
+
+async def _lock_replaced(sql: KnowledgeStatements, replaces: UUID | str, *, now: datetime) -> Rule:
+    """Lock the rule that a new rule replaces, and return it; for the errors see :func:`find_replaced`."""
+    named = await find_replaced(sql, replaces, MemoryType.RULE, now=now)
+    await of_kind(MemoryType.RULE, sql).lock(ids=[named.id])
+    old = await find_replaced(sql, named.id, MemoryType.RULE, now=now)  # It may have changed before the lock.
+    return cast("Rule", old)
+
+
+def _pinned_as(rule: RuleDraft, old: Rule) -> RuleDraft:
+    """Return a draft that is pinned if the rule that it replaces is."""
+    tags = list(rule.tags or ())
+    return replace(rule, tags=[*tags, PINNED]) if PINNED in old.tags and PINNED not in tags else rule
+
+
+async def _replaced(
+    sql: KnowledgeStatements, draft: RuleDraft, receipt: RuleReceipt, old: Rule, *, now: datetime
+) -> RuleReceipt:
+    """Let a stored rule supersede an old one, or let the pair wait if it may not; return the receipt."""
+    if receipt.id == old.id:
+        return receipt
+    new = cast("Rule", await read_one(sql, MemoryType.RULE, receipt.id, now=now))
+    same = tuple(each for each in receipt.same_ids if each != old.id)
+    opposed = tuple(each for each in receipt.opposed_ids if each != old.id)
+    # The writer may be less trusted than a rule that only repeats the draft.
+    writes_less = draft.source is not None and RANKS[Source(draft.source)] < RANKS[old.trust]
+    if writes_less or is_displaced(old, new) or await of_kind(MemoryType.RULE, sql).is_outranked(id=old.id):
+        await oppose(sql, MemoryType.RULE, new.id, old.id, now=now)
+        return replace(receipt, same_ids=same, opposed_ids=(old.id, *opposed))
+    await supersede_rule(sql, old.id, by_id=new.id, now=now)
+    return replace(
+        receipt, same_ids=same, opposed_ids=opposed, superseded_id=old.id, superseded_text=old.content
+    )
+
+
+def is_displaced(old: Memory, new: Memory) -> bool:
+    """Return whether a new memory would replace a more trusted one, or one without flags although it has some."""
+    return RANKS[new.trust] < RANKS[old.trust] or (new.is_quarantined and not old.is_quarantined)
 
 
 async def _repeated(
@@ -164,7 +231,9 @@ def checked_rule(draft: RuleDraft, *, allow_secrets: bool = False) -> RuleDraft:
 async def supersede_rule(sql: KnowledgeStatements, rule_id: UUID, *, by_id: UUID, now: datetime) -> None:
     """Forget a rule in favour of another rule, and link the two, within an open transaction."""
     await sql.forget_rule(id=rule_id)
-    await sql.unlink_opposed(newer_id=by_id, older_id=rule_id)  # A pair has room for one link.
+    await of_kind(MemoryType.RULE, sql).unlink_opposed(
+        newer_id=by_id, older_id=rule_id
+    )  # A pair has one link.
     await sql.create_link(
         source_type=MemoryType.RULE,
         source_id=by_id,

@@ -40,6 +40,7 @@ def _in_sql(column: str) -> str:
 
 KEY_GAPS: Final = {f"{column}_key": _in_sql(column) for column in ("subject", "predicate")} | {
     "asked_subject_key": _in_sql("CAST(:subject AS text)"),
+    "asked_predicate_key": _in_sql("CAST(:predicate AS text)"),
     "subject_kin": f"regexp_replace({_in_sql('subject')}, '{_KIND_AT_END}', '')",
 }
-"""The placeholders in SQL files: :func:`plain_key` of the columns and of a parameter ``subject``; :func:`kin_key`."""
+"""The placeholders in SQL files: :func:`plain_key` of the columns and of parameters of their names; :func:`kin_key`."""

@@ -2,7 +2,7 @@
 
 from commonplace.knowledge.consolidation.reviews import FactReview, FactReviews
 from commonplace.knowledge.entities.candidates import SubjectReviews
-from commonplace.knowledge.lifecycle.opposed_rules import OpposedReviews
+from commonplace.knowledge.lifecycle.opposed import OpposedReviews
 from commonplace.knowledge.lifecycle.review import DuplicateReviews, WaitingMemories, WaitingMemory
 from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.store.session import KnowledgeSession

@@ -3,6 +3,7 @@
 from typing import Final
 
 from commonplace.knowledge.model.kinds import Fact
+from commonplace.knowledge.rules.fact_stances import Statement
 from commonplace.language.cues import Cues, tokens_of
 
 _SAFETY: Final = Cues.of(
@@ -23,6 +24,11 @@ _SAFETY: Final = Cues.of(
 
 
 def is_safety(fact: Fact) -> bool:
+    """Return whether a fact tells of a danger to somebody or of a prohibition."""
+    return tells_of_danger(fact)
+
+
+def tells_of_danger(fact: Statement) -> bool:
     """Return whether the words of a fact, predicate included, tell of a danger to somebody or of a prohibition."""
     words = f"{fact.predicate} {fact.content}".replace("_", " ").replace("-", " ")
     return _SAFETY.occur_in(tokens_of(words))

@@ -65,8 +65,9 @@ class Candidate:
         period: The period that its words name and that the draft does not have yet, if any.
         active: The active fact of its key in the database.
         unlinked: The active facts about its subject that should have its entity, and cannot, because ``active`` has it.
-        target: The active fact of another key that the draft replaces, if any.
+        target: The active fact that the draft replaces, whatever its key, if any.
         is_change: Whether the draft is known to take the place of ``active``, so it is no exception for its period.
+        same_ids: The facts that say the same as the draft in other words.
     """
 
     id: UUID
@@ -81,6 +82,7 @@ class Candidate:
     unlinked: tuple[ActiveFact, ...] = ()
     target: ActiveFact | None = None
     is_change: bool = False
+    same_ids: tuple[UUID, ...] = ()
 
 
 class DraftOutcome(StrEnum):
@@ -125,6 +127,7 @@ class Placement:
         flags: The reasons why the text looks like an instruction.
         active_until: When ``active`` stops being true, if it is superseded and still holds, because the draft begins
             later.
+        is_reworded: Whether it repeats ``active`` in other words.
     """
 
     id: UUID
@@ -141,6 +144,7 @@ class Placement:
     last_referenced_at: datetime | None = None
     endings: tuple[FactEnding, ...] = ()
     active_until: datetime | None = None
+    is_reworded: bool = False
 
     @property
     def takes_key(self) -> bool:
@@ -183,7 +187,8 @@ def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[
     outcome  the active fact of the key                  the draft                                is stored
     ======== =========================================== ======================================== ===================
     new      does not exist                              any                                      active
-    repeated has the same words                          any                                      active, inherits
+    repeated has the same words, or says the same and    any                                      active, inherits
+             may give way
     history  has other words, and ends after the draft   has a period that is over, unless it is  superseded
                                                          a change that began after the active
     history  has other words, or an unlinked fact has,   has words that name a period that is     superseded, with the
@@ -192,6 +197,9 @@ def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[
     held     has other words and no flags                has flags, and is not from a person      held
     replaced has other words                             any other                                active
     ======== =========================================== ======================================== ===================
+
+    A draft with a *target* is held if the target may not give way by the rows for *held*, whatever the key, unless both
+    say the same: then both stand. If its own key has no active fact, the target stands in the place of that fact.
 
     The active fact stays as it is beside history and held drafts. A repeated or replaced fact is superseded:
 
@@ -223,8 +231,7 @@ def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[
 
     A draft that takes the key (new, repeated, replaced) also supersedes:
 
-    - its *target*, which the caller has compared with the draft, from where the draft begins; a person may keep both as
-      above;
+    - its *target*, from where the draft begins; a person may keep both as above;
     - *unlinked* facts that are not more trusted, if the draft has no flags, since the draft was said, or from now on if
       it names its beginning.
 
@@ -239,7 +246,7 @@ def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[
     placements: dict[UUID, Placement] = {}
     chains: dict[_Key, Candidate] = {}
     gone: set[UUID] = set()
-    for candidate in candidates:
+    for candidate in map(_without_trusted_wording, candidates):
         key = _key(candidate.draft)
         before = chains.get(key)
         active = candidate.active if before is None else _as_active(before, placements[before.id], now)
@@ -261,15 +268,25 @@ def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[
     return list(placements.values())
 
 
+def _without_trusted_wording(candidate: Candidate) -> Candidate:
+    """Return a candidate without a target that says the same and may not give way."""
+    target = candidate.target
+    if target is None or target.id not in candidate.same_ids or not _withstands(target, candidate):
+        return candidate
+    return replace(candidate, target=None)
+
+
 def _key(draft: FactDraft) -> _Key:
     entity = "" if draft.entity_id is None else str(draft.entity_id)
     return draft.scope, draft.predicate, entity, "" if entity else draft.subject
 
 
 def _placed(candidate: Candidate, active: ActiveFact | None, now: datetime) -> Placement:
-    """Return the placement of a draft beside the active fact of its key, by the rows of the table."""
+    """Return the placement of a draft beside the active fact of its key and its target, by the rows of the table."""
+    target, source = candidate.target, _source(candidate)
+    is_barred = target is not None and target != active and _withstands(target, candidate)
+    active = target if is_barred else active or target
     draft = _begun(candidate, active, now)
-    source = least_trusted(candidate.session_source, draft.source, candidate.episode_trust)
     placement = Placement(
         id=candidate.id,
         draft=draft,
@@ -284,16 +301,19 @@ def _placed(candidate: Candidate, active: ActiveFact | None, now: datetime) -> P
     )
     if active is None:
         return placement
+    if is_barred:
+        return replace(placement, outcome=DraftOutcome.HELD, validity=Validity.HELD)
     begins_at = _moment(draft.valid_from) or now
-    if candidate.words == active.words:
+    if candidate.words == active.words or (
+        active.id in candidate.same_ids and not _withstands(active, candidate)
+    ):
         repeated = _inheriting(replace(placement, draft=candidate.draft), active)
+        repeated = replace(repeated, is_reworded=candidate.words != active.words)
         return _replacing(repeated, active, _ending(active, candidate, begins_at), now)
     past = _as_history(candidate, active, now)
     if past is not None:
         return replace(placement, draft=past, outcome=DraftOutcome.HISTORY, validity=Validity.SUPERSEDED)
-    if _outranks(active, source) or (
-        candidate.flags and not active.is_flagged and source is not Source.PERSON
-    ):
+    if _withstands(active, candidate):
         return replace(placement, outcome=DraftOutcome.HELD, validity=Validity.HELD)
     placement = replace(placement, outcome=DraftOutcome.REPLACED)
     return _replacing(placement, active, _ending(active, candidate, begins_at), now)
@@ -406,7 +426,7 @@ def _ending(fact: ActiveFact, candidate: Candidate, at: datetime) -> FactEnding:
         id=fact.id,
         valid_to=end if fact.valid_to is None else min(end, fact.valid_to),
         review_reason=None
-        if fact.words == candidate.words or fact in candidate.unlinked
+        if fact.words == candidate.words or fact.id in candidate.same_ids or fact in candidate.unlinked
         else _review_reason(fact),
     )
 
@@ -444,6 +464,17 @@ def _as_active(candidate: Candidate, placement: Placement, now: datetime) -> Act
         last_referenced_at=placement.last_referenced_at,
         last_confirmed_at=placement.last_confirmed_at,
     )
+
+
+def _source(candidate: Candidate) -> Source:
+    return least_trusted(candidate.session_source, candidate.draft.source, candidate.episode_trust)
+
+
+def _withstands(fact: ActiveFact, candidate: Candidate) -> bool:
+    """Return whether a draft in other words may not replace a fact: its source is less trusted, or it has flags."""
+    source = _source(candidate)
+    has_flags = bool(candidate.flags) and not fact.is_flagged and source is not Source.PERSON
+    return has_flags or _outranks(fact, source)
 
 
 def _outranks(fact: ActiveFact, source: Source) -> bool:

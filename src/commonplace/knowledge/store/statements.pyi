@@ -95,6 +95,15 @@ class _LockActiveFactsRow(TypedDict):
     role: str | None
     id: UUID | None
 
+class _NearFactsRow(TypedDict):
+    id: UUID
+    is_spelling: bool
+    has_own_key: bool
+    ends: bool
+
+class _RivalsOfHeldFactRow(TypedDict):
+    id: UUID
+
 class _QueueReviewsRow(TypedDict):
     id: int
     old_id: UUID
@@ -217,11 +226,14 @@ class _NearRulesRow(TypedDict):
     id: UUID
     content: str
 
-class _ListOpposedRulesRow(TypedDict):
+class _ListOpposedRow(TypedDict):
+    memory_type: str
     older_id: UUID
     newer_id: UUID
-    older_text: str
-    newer_text: str
+    older_key: str
+    newer_key: str
+    older_content: str
+    newer_content: str
     since: datetime
 
 class _OpposedAmongRow(TypedDict):
@@ -303,6 +315,9 @@ class _KeysOfFactsRow(TypedDict):
 
 class _RelationsRow(TypedDict):
     created_at: datetime
+
+class _SupersededByRow(TypedDict):
+    id: UUID
 
 class KnowledgeStatements(Statements):
     async def list_events(
@@ -586,8 +601,20 @@ class KnowledgeStatements(Statements):
         version: object,
         now: object,
     ) -> object: ...
-    async def near_fact(self, *, id: object, search_text: object) -> Row | None: ...
-    async def rival_of_held_fact(self, *, id: object) -> UUID | None: ...
+    async def near_facts(
+        self,
+        *,
+        scope: object,
+        subject: object,
+        predicate: object,
+        entity_id: object,
+        subject_text: object,
+        key_text: object,
+        embedding: object,
+        version: object,
+        limit: object,
+    ) -> list[_NearFactsRow]: ...
+    async def rivals_of_held_fact(self, *, id: object) -> list[_RivalsOfHeldFactRow]: ...
     async def accept_fact(self, *, id: object, now: object) -> UUID | None: ...
     async def retract_fact(self, *, id: object) -> UUID | None: ...
     async def queue_reviews(
@@ -814,9 +841,8 @@ class KnowledgeStatements(Statements):
         source_episode_id: object,
     ) -> list[_RepeatedRulesRow]: ...
     async def near_rules(self, *, ids: object, limit: object) -> list[_NearRulesRow]: ...
-    async def list_opposed_rules(self, *, limit: object) -> list[_ListOpposedRulesRow]: ...
+    async def list_opposed(self, *, limit: object) -> list[_ListOpposedRow]: ...
     async def opposed_among(self, *, ids: object) -> list[_OpposedAmongRow]: ...
-    async def unlink_opposed(self, *, newer_id: object, older_id: object) -> object: ...
     async def lock_rule(self, *, id: object) -> Row | None: ...
     async def record_application(
         self, *, rule_id: object, outcome: object, reason: object, context: object, now: object
@@ -901,6 +927,7 @@ class KnowledgeStatements(Statements):
         limit: object,
     ) -> list[_RelationsRow]: ...
     async def successor_of_fact(self, *, id: object) -> UUID | None: ...
+    async def superseded_by(self, *, memory_type: object, id: object) -> list[_SupersededByRow]: ...
     async def unconfirm_last_of_fact(self, *, id: object) -> UUID | None: ...
     async def unconfirm_last_of_rule(self, *, id: object) -> UUID | None: ...
     async def restore_inactive_fact(self, *, id: object) -> UUID | None: ...
@@ -939,6 +966,7 @@ class KindStatements(Statements):
     async def by_trust_and_age(self, *, ids: object) -> list[_ByTrustAndAgeRow]: ...
     async def is_outranked(self, *, id: object) -> bool | None: ...
     async def confirmed_at(self, *, id: object) -> datetime | None: ...
+    async def unlink_opposed(self, *, newer_id: object, older_id: object) -> object: ...
     async def read(self, *, id: object) -> _ReadRow | None: ...
     async def count_use(self, *, id: object, now: object) -> Row | None: ...
     async def between(self, *, first: object, last: object, most: object) -> list[_BetweenRow]: ...

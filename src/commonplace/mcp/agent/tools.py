@@ -181,6 +181,7 @@ async def memory_add(
     service: str | None = None,
     category: Annotated[str, one_of(MemoryCategory)] | None = None,
     source: Annotated[str, Field(json_schema_extra={"enum": [*READ_ELSEWHERE]})] | None = None,
+    replaces: MemoryIdText | None = None,
     butler: Scope = GLOBAL_SCOPE,
 ) -> ChangeReceipt:
     """Store a memory for later sessions.
@@ -199,6 +200,7 @@ async def memory_add(
         service: Of a lesson.
         category: Of a lesson.
         source: Where you read it, if the user did not say it.
+        replaces: The fact, rule or note that it corrects.
     """
     fields = {
         "subject": subject,
@@ -208,9 +210,10 @@ async def memory_add(
         "service": service,
         "category": category,
         "source": source,
+        "replaces": replaces,
     }
     add = _adding(kind, text, {name: value for name, value in fields.items() if value}, scope, butler)
-    return await memories.add(add)
+    return await memories.add(add) if replaces is None else await memories.change(replaces, add)
 
 
 async def memory_edit(memories: "CallerMemories", *, memory_id: MemoryIdText, text: Content) -> ChangeReceipt:
@@ -251,10 +254,10 @@ async def memory_undo(memories: "CallerMemories", *, memory_id: MemoryIdText) ->
 
 
 _FIELDS: Final = {
-    AddedKind.FACT: ("subject", "predicate", "permanence", "source"),
-    AddedKind.RULE: ("source",),
+    AddedKind.FACT: ("subject", "predicate", "permanence", "source", "replaces"),
+    AddedKind.RULE: ("source", "replaces"),
     AddedKind.EPISODE: ("source",),
-    AddedKind.NOTE: ("tags",),
+    AddedKind.NOTE: ("tags", "replaces"),
     AddedKind.LESSON: ("service", "category"),
 }
 """The fields of each kind beside its text and its scope."""
@@ -272,21 +275,22 @@ def _adding(
     for name, value in fields.items():
         if name not in _FIELDS[known]:
             raise InvalidInputError(name, f"no {name}, because a {known} has none", value)
+    replaces = fields.pop("replaces", None)
     match known:
         case AddedKind.FACT:
             for name in ("subject", "predicate"):
                 if name not in fields:
                     raise InvalidInputError(name, f"the {name} of the fact", None)
             fact = FactDraft(content=text, scope=scope, **fields)
-            return lambda catalog: catalog.add_fact(fact)
+            return lambda catalog: catalog.add_fact(fact, replaces=replaces)
         case AddedKind.RULE:
             rule = RuleDraft(content=text, scope=scope, **fields)
-            return lambda catalog: catalog.add_rule(rule)
+            return lambda catalog: catalog.add_rule(rule, replaces=replaces)
         case AddedKind.EPISODE:
             episode = EpisodeDraft(content=text, butler=butler, **fields)
             return lambda catalog: catalog.add_episode(episode)
         case AddedKind.NOTE:
-            return lambda catalog: catalog.add_note(text, tags=fields.get("tags", ()))
+            return lambda catalog: catalog.add_note(text, tags=fields.get("tags", ()), replaces=replaces)
         case AddedKind.LESSON:
             service, category = fields.get("service"), fields.get("category", MemoryCategory.BEHAVIOR)
             return lambda catalog: catalog.add_lesson(text, category=category, service=service)
@@ -328,6 +332,7 @@ TOOLS: Final = (
             "service",
             "category",
             "source",
+            "replaces",
         ),
     ),
     ToolSpec(run=memory_edit, title="Correct a memory", agent=("memory_id", "text")),

@@ -96,6 +96,14 @@ Origin = Annotated[
         "out for what the user said or you concluded. Text of a less trusted source never replaces trusted knowledge."
     ),
 ]
+Replaced = Annotated[
+    str | None,
+    Field(
+        max_length=100,
+        description="The id of the memory of this kind that is wrong or outdated and that this one corrects, such as "
+        "f:3k7q2 or r:9x2vd. It is kept as history.",
+    ),
+]
 MinConfidence = Annotated[
     Share, Field(description="Leave out facts and rules whose confidence has faded below this.")
 ]

@@ -21,7 +21,15 @@ from commonplace.knowledge import (
     Scope,
     json_fields,
 )
-from commonplace.mcp.knowledge.parameters import ImportanceOf, Lifetime, Metadata, Origin, ScopeOf, TagsOf
+from commonplace.mcp.knowledge.parameters import (
+    ImportanceOf,
+    Lifetime,
+    Metadata,
+    Origin,
+    Replaced,
+    ScopeOf,
+    TagsOf,
+)
 from commonplace.mcp.protocol.tool import OUTAGE_HINT, ToolSpec
 from commonplace.services.catalog.rule_remarks import rule_note
 
@@ -50,10 +58,12 @@ class StoredFact(TypedDict, total=False):
     contradicts_id: UUID
     flags: list[str]
     near: NearFact
+    reworded: bool
+    opposed_ids: list[UUID]
 
 
 class StoredRule(TypedDict):
-    """The outcome of storing a rule; the last four only if an older rule says the same or the opposite."""
+    """The outcome of storing a rule; the last six only if it replaces, repeats or contradicts an older rule."""
 
     id: UUID
     maturity: Maturity
@@ -61,6 +71,8 @@ class StoredRule(TypedDict):
     repeated: NotRequired[bool]
     same_ids: NotRequired[list[UUID]]
     opposed_ids: NotRequired[list[UUID]]
+    superseded_id: NotRequired[UUID]
+    superseded_text: NotRequired[str]
     note: NotRequired[str]
 
 
@@ -112,21 +124,23 @@ async def memory_store_fact(
     valid_from: str | None = None,
     valid_to: str | None = None,
     source: Origin = None,
+    replaces: Replaced = None,
     metadata: Metadata = None,
 ) -> StoredFact:
     """Store one lasting piece of knowledge about a subject.
 
     Each subject, predicate and scope has one current fact: a new fact with the same three replaces the old one, which
-    is kept as history. So to correct a fact, store it again under the same subject and predicate. Search first, so
-    that you use existing names. Do not store secrets. Returns the id and, if any, the superseded_id and
-    superseded_text of the fact that was replaced, the entity_id of the subject and the period that the sentence names.
-    If there is a superseded_until, the replaced fact holds until then. If there is a review_id, the replaced fact
-    matters: tell the user, who may keep both with `commonplace review`. If there is a current_text, the new fact's
-    period has ended: it is kept as history, and the other fact stays current. If there is a contradicts_id, the fact
-    contradicts a more trusted one and waits; if there are flags, it looks like an instruction and stays out of blocks.
-    In both cases tell the user, who decides with `commonplace review`. If there is a near fact, its subject and
-    predicate are another spelling of yours, and both facts are current: if they mean the same, forget the new fact and
-    store it again under the subject and predicate of the near fact.
+    is kept as history. So to correct a fact, store it again under the same subject and predicate, or name its id with
+    replaces. Search first, so that you use existing names. Do not store secrets. Returns the id and, if any, the
+    superseded_id and superseded_text of the fact that was replaced, the entity_id of the subject and the period that
+    the sentence names. If there is a superseded_until, the replaced fact holds until then. If there is a review_id, the
+    replaced fact matters: tell the user, who may keep both with `commonplace review`. If there is a current_text, the
+    new fact's period has ended: it is kept as history, and the other fact stays current. If there is a contradicts_id,
+    the fact contradicts a more trusted one and waits; if there are flags, it looks like an instruction and stays out of
+    blocks. In both cases tell the user, who decides with `commonplace review`. If there is a near fact, its subject and
+    predicate are another spelling of yours, and both facts are current: if they mean the same, store your fact again
+    with replaces and the id of the near fact. If reworded is true, the replaced fact says the same in other words. If
+    there are opposed_ids, the fact may contradict these facts of other predicates, and all are current: tell the user.
 
     Parameters:
         subject: The person or thing that the fact is about, such as "Anna" or "staging database".
@@ -152,9 +166,10 @@ async def memory_store_fact(
         valid_from=valid_from,
         valid_to=valid_to,
         source=source,
+        replaces=replaces,
         metadata=metadata,
     )
-    said = {name: value for name, value in json_fields(receipt).items() if value not in (None, [])}
+    said = {name: value for name, value in json_fields(receipt).items() if value not in (None, [], False)}
     return cast("StoredFact", said)
 
 
@@ -165,6 +180,7 @@ async def memory_store_rule(
     scope: ScopeOf = GLOBAL_SCOPE,
     tags: TagsOf = None,
     source: Origin = None,
+    replaces: Replaced = None,
     metadata: Metadata = None,
 ) -> StoredRule:
     """Store guidance for how to act, learned from success or failure.
@@ -172,22 +188,26 @@ async def memory_store_rule(
     A rule starts as a candidate; calls of memory_mark_helpful promote it. Store knowledge about the world with
     memory_store_fact instead. Returns the id for that feedback; if a rule with the same words is there, its id.
     If there are flags, the rule stays out of blocks until the user confirms it. If there are opposed_ids, the rule may
-    contradict these rules: tell the user, who decides with `commonplace review`.
+    contradict these rules: tell the user, who decides with `commonplace review`. To correct a rule, name its id with
+    replaces.
 
     Parameters:
         content: What to do and when, such as "Run the linter before every commit".
     """
     receipt = await memory.store_rule(
-        content=content, scope=scope, tags=tags, source=source, metadata=metadata
+        content=content, scope=scope, tags=tags, source=source, replaces=replaces, metadata=metadata
     )
     rule = await memory.read(MemoryType.RULE, receipt.id) if receipt.repeated else None
     maturity = rule.maturity if isinstance(rule, Rule) else Maturity.CANDIDATE
     stored: StoredRule = {"id": receipt.id, "maturity": maturity, "flags": list(receipt.flags)}
-    if receipt.repeated or receipt.same_ids or receipt.opposed_ids:
+    if receipt.superseded_id is not None and receipt.superseded_text is not None:
+        stored["superseded_id"] = receipt.superseded_id
+        stored["superseded_text"] = receipt.superseded_text
+    if note := rule_note(receipt):
         stored["repeated"] = receipt.repeated
         stored["same_ids"] = list(receipt.same_ids)
         stored["opposed_ids"] = list(receipt.opposed_ids)
-        stored["note"] = rule_note(receipt)
+        stored["note"] = note
     return stored
 
 

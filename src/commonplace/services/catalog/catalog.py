@@ -16,6 +16,7 @@ from commonplace.core.errors import (
 from commonplace.core.quoting import quoted
 from commonplace.core.request_context import DEFAULT_TENANT, current_context
 from commonplace.core.sources import Source
+from commonplace.judge import remark
 from commonplace.knowledge import EpisodeDraft, FactDraft, FactReceipt, RuleDraft
 from commonplace.services.catalog.digests import Digests
 from commonplace.services.catalog.entries import (
@@ -38,6 +39,8 @@ from commonplace.workspace import Note, remark_on
 
 _OVER: Final = frozenset({MemoryState.REPLACED, MemoryState.FORGOTTEN, MemoryState.EXPIRED})
 _MOST_MERGES: Final = 20
+_REPLACING: Final = {"replaces": True}
+"""What an undo needs after a fact or rule replaced another; the memory links the two."""
 
 
 class Catalog:
@@ -103,28 +106,54 @@ class Catalog:
             raise
         return await self._shelf(key.kind).history(key)
 
-    async def add_fact(self, draft: FactDraft, *, allow_secrets: bool = False) -> CatalogChange:
+    async def add_fact(
+        self, draft: FactDraft, *, replaces: str | None = None, allow_secrets: bool = False
+    ) -> CatalogChange:
         """Store a fact; it replaces the fact of the same subject, predicate and scope, which then counts as an edit.
+
+        Args:
+            draft: The fact.
+            replaces: The id of another fact that this one replaces.
+            allow_secrets: Whether text that looks like a secret is stored.
 
         Raises:
             InvalidInputError: A value is malformed, or looks like a secret; nothing was written.
+            NotFoundError: There is no fact to replace with the id; nothing was written.
+            ConflictError: The fact to replace does not hold any more; nothing was written.
             StorageError: Knowledge memory cannot be written.
         """
-        receipt = await self._memories.knowledge().store_fact(**_said_now(draft), allow_secrets=allow_secrets)
+        receipt = await self._memories.knowledge().store_fact(
+            **_said_now(draft),
+            replaces=await self._replaced(replaces, MemoryKind.FACT),
+            allow_secrets=allow_secrets,
+        )
         entry = await self._get(MemoryId.of(MemoryKind.FACT, receipt.id))
-        note = fact_note(receipt)
-        if receipt.superseded_text is None:
+        note, text = fact_note(receipt), receipt.superseded_text
+        if text is None:
             return self._kept(Verb.ADD, ShelfChange(entry=entry, note=note))
-        done = ShelfChange(entry=entry, undo={"content": receipt.superseded_text}, note=note)
-        old = MemoryId.of(MemoryKind.FACT, receipt.superseded_id)
-        change = self._kept(Verb.EDIT, done, was=str(old))
-        return replace(change, verb=Verb.ADD, before=receipt.superseded_text)
+        return self._replacing(
+            ShelfChange(entry=entry, undo=_REPLACING, note=note),
+            old=MemoryId.of(MemoryKind.FACT, receipt.superseded_id),
+            text=text,
+        )
 
-    async def add_rule(self, draft: RuleDraft, *, allow_secrets: bool = False) -> CatalogChange:
-        """Store a rule. For errors see :meth:`add_fact`."""
-        receipt = await self._memories.knowledge().store_rule(**_said_now(draft), allow_secrets=allow_secrets)
-        return await self._added(
-            MemoryKind.RULE, receipt.id, note=rule_note(receipt), repeated=receipt.repeated
+    async def add_rule(
+        self, draft: RuleDraft, *, replaces: str | None = None, allow_secrets: bool = False
+    ) -> CatalogChange:
+        """Store a rule, in place of another if ``replaces`` is its id. For errors see :meth:`add_fact`."""
+        receipt = await self._memories.knowledge().store_rule(
+            **_said_now(draft),
+            replaces=await self._replaced(replaces, MemoryKind.RULE),
+            allow_secrets=allow_secrets,
+        )
+        note, text = rule_note(receipt), receipt.superseded_text
+        if text is None or receipt.repeated:
+            return await self._added(MemoryKind.RULE, receipt.id, note=note, repeated=receipt.repeated)
+        entry = await self._get(MemoryId.of(MemoryKind.RULE, receipt.id))
+        return self._replacing(
+            ShelfChange(entry=entry, undo=_REPLACING, note=note),
+            old=MemoryId.of(MemoryKind.RULE, receipt.superseded_id),
+            text=text,
         )
 
     async def add_episode(self, draft: EpisodeDraft, *, allow_secrets: bool = False) -> CatalogChange:
@@ -142,16 +171,33 @@ class Catalog:
         return await self._added(MemoryKind.LESSON, receipt.id)
 
     async def add_note(
-        self, text: str, *, tags: Sequence[str] = (), scope: str | None = None, allow_secrets: bool = False
+        self,
+        text: str,
+        *,
+        tags: Sequence[str] = (),
+        scope: str | None = None,
+        replaces: str | None = None,
+        allow_secrets: bool = False,
     ) -> CatalogChange:
         """Store a note of the workspace. For errors see :meth:`WorkspaceMemory.store`."""
         receipt = await self._memories.workspace().store(
-            text, tags=tags, scope=scope, allow_secrets=allow_secrets
+            text,
+            tags=tags,
+            scope=scope,
+            replaces=await self._replaced(replaces, MemoryKind.NOTE),
+            allow_secrets=allow_secrets,
         )
         pruned = ", ".join(str(MemoryId.of(MemoryKind.NOTE, each.id)) for each in receipt.pruned)
         full = f"The workspace is full, so the oldest notes were deleted: {pruned}." if pruned else ""
         note = " ".join(filter(None, (remark_on(receipt, named=_note_id), full)))
-        return await self._added(MemoryKind.NOTE, receipt.id, note=note, repeated=receipt.repeated)
+        if receipt.replaced is None:
+            return await self._added(MemoryKind.NOTE, receipt.id, note=note, repeated=receipt.repeated)
+        entry = await self._get(MemoryId.of(MemoryKind.NOTE, receipt.id))
+        return self._replacing(
+            ShelfChange(entry=entry, undo={"replaced": receipt.replaced.id}, note=note),
+            old=MemoryId.of(MemoryKind.NOTE, receipt.replaced.id),
+            text=receipt.replaced.text,
+        )
 
     async def edit(self, memory_id: str, content: str, *, allow_secrets: bool = False) -> CatalogChange:
         """Change the text of a memory; a fact or rule gets a new id, and the old id leads to it.
@@ -234,6 +280,27 @@ class Catalog:
             raise
         self._journal.remove(entry)
         return CatalogChange(verb=entry.verb, entry=done.entry, undone=True, note=done.note)
+
+    async def _replaced(self, memory_id: str | None, kind: MemoryKind) -> str | None:
+        """Return the full id of the memory that a new memory of a kind replaces.
+
+        Raises:
+            InvalidInputError: The text is no id, or the memory is of another kind.
+            NotFoundError: No memory has the id.
+        """
+        if memory_id is None:
+            return None
+        try:
+            parsed = await self._parse(memory_id)
+        except InvalidInputError as error:
+            raise InvalidInputError("replaces", error.expected, memory_id) from None
+        if parsed.kind is not kind:
+            raise InvalidInputError("replaces", f"the id of a {kind}", memory_id)
+        return parsed.full
+
+    def _replacing(self, done: ShelfChange, *, old: MemoryId, text: str) -> CatalogChange:
+        """Return the receipt of a memory that replaced an old one with a text."""
+        return replace(self._kept(Verb.EDIT, done, was=str(old)), verb=Verb.ADD, before=text)
 
     async def _added(
         self, kind: MemoryKind, key: object, *, note: str = "", repeated: bool = False
@@ -335,7 +402,8 @@ def fact_note(receipt: FactReceipt) -> str:
         old = MemoryId.of(MemoryKind.FACT, receipt.superseded_id)
         until = receipt.superseded_until
         when = "." if until is None else f" from {until:%Y-%m-%d} on; until then the old value holds."
-        sentences.append(f"It replaces {old}{when}")
+        same = ", which says the same in other words" if receipt.reworded else ""
+        sentences.append(f"It replaces {old}{same}{when}")
     if receipt.current_text is not None:
         sentences.append(
             f"Its period has ended, so it is history; {quoted(receipt.current_text)} stays current."
@@ -343,14 +411,18 @@ def fact_note(receipt: FactReceipt) -> str:
     if receipt.contradicts_id is not None:
         other = MemoryId.of(MemoryKind.FACT, receipt.contradicts_id)
         sentences.append(f"It is held, because it contradicts the more trusted {other}: commonplace review")
+    if receipt.opposed_ids:
+        opposed = [str(MemoryId.of(MemoryKind.FACT, each)) for each in receipt.opposed_ids]
+        own = str(MemoryId.of(MemoryKind.FACT, receipt.id))
+        sentences.append(remark(own, opposed=opposed, item="".join(f"{each}-{own}" for each in opposed[:1])))
     if receipt.near is not None:
         near = MemoryId.of(MemoryKind.FACT, receipt.near.id)
         sentences.append(
             f"{near} has nearly this key, {quoted(receipt.near.subject)} {quoted(receipt.near.predicate)}."
         )
     if receipt.period is not None:
-        remark = f": {receipt.period.remark}" if receipt.period.remark else ""
-        sentences.append(f"Its period was read from the words {quoted(receipt.period.words)}{remark}.")
+        how = f": {receipt.period.remark}" if receipt.period.remark else ""
+        sentences.append(f"Its period was read from the words {quoted(receipt.period.words)}{how}.")
     return " ".join(sentences)
 
 

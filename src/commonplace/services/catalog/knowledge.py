@@ -175,6 +175,9 @@ class Knowledge:
         match verb:
             case Verb.ADD:
                 return ShelfChange(entry=await self.forget(memory_id))
+            case Verb.EDIT if "replaces" in state:
+                restored, *_ = await self._memory.undo_replacing(kind, key)
+                return await self._changed(restored)
             case Verb.EDIT:
                 return await self._edit(memory_id, str(state["content"]), allow_secrets=True, is_new=False)
             case Verb.CONFIRM:

@@ -58,6 +58,10 @@ class Notes:
         """Restore the text or the note; a note that was added is deleted."""
         if verb is Verb.ADD:
             return ShelfChange(entry=await self.forget(memory_id))
+        if verb is Verb.EDIT and "replaced" in state:
+            pair = await self._memory.reviews.undo(str(state["replaced"]), memory_id.full)
+            await self._memory.delete(memory_id.full)
+            return ShelfChange(entry=self._entry(pair.older))
         if verb is Verb.EDIT:
             after = await self._memory.edit(
                 memory_id.full, str(state["text"]), allow_secrets=True, is_new=False

@@ -6,7 +6,7 @@ id                      kind                  item
 ``7``                   observations          a pair of observations of operational memory
 ``k7``                  facts                 a fact and the important fact that it replaced
 ``f:3k7q2+f:9x2vd``     duplicate             two facts that may say the same; ``r:`` for rules
-``r:3k7q2-r:9x2vd``     opposed               two rules that contradict each other; ``w:2-w:6`` for notes
+``r:3k7q2-r:9x2vd``     opposed               two rules that contradict each other; also ``f:`` and ``w:``
 ``f:3k7q2+n:4h1tz``     subject               a fact and the entity that its subject may refer to
 ``f:3k7q2``, ``r:4b2``  memory                a fact or rule to confirm or forget
 ``e:5c7d9``             episode               an episode whose consolidation failed
@@ -67,14 +67,14 @@ VERDICTS: Final[Mapping[ItemKind, tuple[ReviewVerdict, ...]]] = {
 _NUMBER: Final = r"[1-9][0-9]{0,17}"
 _SHORT: Final = r"[0-9a-z]{4,25}"
 _UUID: Final = r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}"
-_RULE_OR_NOTE: Final = rf"(?:(?:m-)?{_NUMBER}|{_SHORT})"
+_SHORT_OR_NOTE: Final = rf"(?:(?:m-)?{_NUMBER}|{_SHORT})"
 _GRAMMAR: Final = {
     kind: re.compile(form)
     for kind, form in {
         ItemKind.OBSERVATIONS: rf"(?P<first>{_NUMBER})",
         ItemKind.FACTS: rf"k(?P<first>{_NUMBER})",
         ItemKind.DUPLICATE: rf"(?P<first>([fr]):{_SHORT})\+(?P<second>\2:{_SHORT})",
-        ItemKind.OPPOSED: rf"(?P<first>([rw]):{_RULE_OR_NOTE})-(?P<second>\2:{_RULE_OR_NOTE})",
+        ItemKind.OPPOSED: rf"(?P<first>([frw]):{_SHORT_OR_NOTE})-(?P<second>\2:{_SHORT_OR_NOTE})",
         ItemKind.SUBJECT: rf"(?P<first>f:{_SHORT})\+(?P<second>n:{_SHORT}|{_UUID})",
         ItemKind.MEMORY: rf"(?P<first>[fr]:{_SHORT})",
         ItemKind.EPISODE: rf"(?P<first>e:{_SHORT})",

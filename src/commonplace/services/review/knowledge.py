@@ -10,7 +10,7 @@ from commonplace.knowledge import (
     FactReview,
     KnowledgeMemory,
     MemoryType,
-    OpposedRules,
+    OpposedPair,
     Rule,
     SubjectCandidate,
     WaitingMemory,
@@ -74,7 +74,7 @@ async def decide(memory: KnowledgeMemory, key: ItemId, verdict: ReviewVerdict) -
         case ItemKind.FACTS:
             item = await _decide_facts(memory, key, verdict)
         case ItemKind.OPPOSED:
-            await memory.reviews.opposed.decide(key.first, key.second, verdict)
+            await memory.reviews.opposed.decide(key.memory_type, key.first, key.second, verdict)
         case ItemKind.DUPLICATE:
             await memory.reviews.duplicates.decide(key.memory_type, key.first, key.second, same=is_same)
         case ItemKind.SUBJECT:
@@ -98,7 +98,7 @@ async def undo(memory: KnowledgeMemory, key: ItemId) -> DecisionReceipt:
         case ItemKind.FACTS:
             item = await _decide_facts(memory, key, None)
         case ItemKind.OPPOSED:
-            await memory.reviews.opposed.undo(key.first, key.second)
+            await memory.reviews.opposed.undo(key.memory_type, key.first, key.second)
         case ItemKind.DUPLICATE:
             await memory.reviews.duplicates.undo(key.memory_type, key.first, key.second)
         case ItemKind.SUBJECT:
@@ -148,8 +148,8 @@ def _replaced(review: FactReview) -> Item:
     )
 
 
-def _opposed(pair: OpposedRules) -> Item:
-    kind = MemoryType.RULE
+def _opposed(pair: OpposedPair) -> Item:
+    kind = pair.memory_type
     key = ItemId(
         kind=ItemKind.OPPOSED, first=short_id(kind, pair.older_id), second=short_id(kind, pair.newer_id)
     )

@@ -1,5 +1,6 @@
 """Import of items. Existing memories stay unchanged, so an import can be repeated."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -10,6 +11,7 @@ from typing import Final
 from commonplace.apps import AppMemory
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError, SecretRefusedError
+from commonplace.core.quoting import quoted
 from commonplace.core.request_context import current_context, request_context
 from commonplace.core.secrets import find_secret_in_json
 from commonplace.core.sources import RANKS, Source
@@ -30,6 +32,7 @@ from commonplace.services.transfer.items import (
     kind_of,
     to_json,
 )
+from commonplace.services.transfer.rewordings import KnownTexts
 from commonplace.workspace import WorkspaceMemory
 
 BATCH: Final = 500
@@ -45,6 +48,8 @@ class ItemOutcome(StrEnum):
     HELD = "held"
     """A fact that contradicts a more trusted one; it waits for a person."""
     KNOWN = "known"
+    REWORDED = "reworded"
+    """An item that says in other words what a memory says that was there before the import; it is not stored."""
     PAST = "past"
     """A memory that was no longer current when it was exported; it is not stored."""
     REFUSED = "refused"
@@ -52,7 +57,7 @@ class ItemOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """An item with the outcome of its import; ``reason`` says why it was refused."""
+    """An item with the outcome of its import; ``reason`` says why it was refused, or what says the same."""
 
     item: Item | PastItem | Unreadable
     outcome: ItemOutcome
@@ -68,13 +73,16 @@ class Imported:
         """The text of the item, with the key of a fact; for an item that could not be read, its place."""
         if isinstance(self.item, Unreadable):
             return self.item.place
-        item = _item(self.item)
-        key = f"{item.subject} {item.predicate}: " if isinstance(item, FactDraft) else ""
-        return f"{key}{getattr(item, TEXT_FIELD[kind_of(item)])}"
+        return _text(_item(self.item))
 
 
 def _item(item: Item | PastItem) -> Item:
     return item.item if isinstance(item, PastItem) else item
+
+
+def _text(item: Item) -> str:
+    key = f"{item.subject} {item.predicate}: " if isinstance(item, FactDraft) else ""
+    return f"{key}{getattr(item, TEXT_FIELD[kind_of(item)])}"
 
 
 def counts(imported: Iterable[Imported]) -> dict[str, int]:
@@ -117,6 +125,7 @@ class Importer:
             StorageError: A memory cannot be read.
         """
         known: set[tuple[object, ...]] = set()
+        texts = KnownTexts(self._trust)
         trusts: dict[tuple[object, ...], Source] = {}
         entities: dict[tuple[object, ...], str] = {}
         first: dict[tuple[object, ...], str] = {}
@@ -125,6 +134,7 @@ class Importer:
                 continue
             item = exported.item
             known.add(identity(item))
+            texts.add(item)
             if isinstance(item, FactDraft):
                 trusts[_fact_key(item)] = Source(item.source)
             elif isinstance(item, EntityItem):
@@ -142,11 +152,17 @@ class Importer:
                     self._entities[item.id] = entities[identity(item)]
             if isinstance(item, FactDraft) and (identity(item), self._trust(item)) in waiting:
                 known.add(identity(item))
-            planned.append(self._planned(item, known, trusts))
+        planned += await asyncio.to_thread(
+            lambda: [self._planned(item, known, texts, trusts) for item in items]
+        )
         return planned
 
     def _planned(
-        self, item: Item, known: set[tuple[object, ...]], trusts: dict[tuple[object, ...], Source]
+        self,
+        item: Item,
+        known: set[tuple[object, ...]],
+        texts: KnownTexts,
+        trusts: dict[tuple[object, ...], Source],
     ) -> Imported:
         if identity(item) in known:
             return Imported(item=item, outcome=ItemOutcome.KNOWN)
@@ -157,6 +173,10 @@ class Importer:
                 outcome=ItemOutcome.REFUSED,
                 reason=f"text appears to contain a secret ({secret.kind})",
             )
+        same = texts.repeated(item)
+        if same is not None:
+            reason = f"says the same as {quoted(_text(same))}"
+            return Imported(item=item, outcome=ItemOutcome.REWORDED, reason=reason)
         known.add(identity(item))
         if not isinstance(item, FactDraft):
             return Imported(item=item, outcome=ItemOutcome.NEW)
@@ -166,9 +186,9 @@ class Importer:
         trusts[_fact_key(item)] = trust
         return Imported(item=item, outcome=ItemOutcome.NEW if current is None else ItemOutcome.REPLACES)
 
-    def _trust(self, fact: FactDraft) -> Source:
-        """Return the less trusted of the source of the import and the source that a fact names."""
-        named = Source(fact.source) if fact.source else self._knowledge.source
+    def _trust(self, item: FactDraft | RuleDraft) -> Source:
+        """Return the less trusted of the source of the import and the source that an item names."""
+        named = Source(item.source) if item.source else self._knowledge.source
         return min(named, self._knowledge.source, key=RANKS.__getitem__)
 
     async def store(self, planned: Sequence[Imported]) -> list[Imported]:

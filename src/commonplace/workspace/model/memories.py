@@ -77,7 +77,7 @@ class NoteDraft:
         )
 
 
-def require_id(value: object) -> int:
+def require_id(value: object, *, field: str = "id") -> int:
     """Return the number of an id ``m-<n>``, or ``w:<n>`` as the catalog of all memories writes it.
 
     Raises:
@@ -85,7 +85,7 @@ def require_id(value: object) -> int:
     """
     found = _ID.fullmatch(value.strip()) if isinstance(value, str) else None
     if not found:
-        raise InvalidInputError("id", "the id of a memory, such as m-4", value)
+        raise InvalidInputError(field, "the id of a memory, such as m-4", value)
     return int(found[1])
 
 

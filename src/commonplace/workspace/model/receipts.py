@@ -13,7 +13,8 @@ class StoreReceipt:
         pruned: The oldest notes, which were deleted to make room.
         repeated: Whether the note was there before, with the same words, scope and tags; nothing was written.
         same: Older notes that say the same in other words; blocks show one of them.
-        opposed: Older notes that the note may contradict; each pair waits in the review queue.
+        opposed: Older notes that the note may contradict, or may not replace; each pair waits in the review queue.
+        replaced: The note that was deleted, because the call named it; the pair can be reopened.
     """
 
     memory: Note
@@ -21,6 +22,7 @@ class StoreReceipt:
     repeated: bool = False
     same: tuple[Note, ...] = ()
     opposed: tuple[Note, ...] = ()
+    replaced: Note | None = None
 
     @property
     def id(self) -> str:

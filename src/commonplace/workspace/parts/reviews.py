@@ -9,8 +9,9 @@ from commonplace.core.clock import Clock
 from commonplace.core.errors import ConflictError, NotFoundError
 from commonplace.core.request_context import current_actor
 from commonplace.judge import PairVerdict, Relatives
-from commonplace.workspace.model.memories import Note, age_key, require_id
+from commonplace.workspace.model.memories import Note, NoteDraft, age_key, require_id
 from commonplace.workspace.model.pairs import NotePair
+from commonplace.workspace.model.receipts import StoreReceipt
 from commonplace.workspace.rules.pair_lines import PairLine, text_name
 from commonplace.workspace.rules.repetition import relatives_of
 from commonplace.workspace.store.file import MemoryStore
@@ -97,6 +98,40 @@ class NoteReviews:
         if fresh:
             self._store.add_pairs(fresh)
         return replace(relatives, opposed=tuple(each for each, _ in lines))
+
+    def replace(self, old: Note, draft: NoteDraft, actor: str) -> StoreReceipt:
+        """Store a note in place of an old one, as if a person had decided that it corrects that note.
+
+        It runs on the thread of the store. :meth:`undo` restores the old note.
+        """
+        now = self._clock()
+        line = replace(
+            PairLine(older=text_name(old.text), newer=text_name(draft.text), since=now),
+            decision=PairVerdict.CORRECTS,
+            decided_by=actor,
+            decided_at=now,
+            deleted=old,
+        )
+        self._store.add_pairs([line])  # First, so that the text of a deleted note is never lost.
+        return StoreReceipt(memory=self._store.replace(old, draft), replaced=old)
+
+    def mark(self, older: Note, newer: Note) -> None:
+        """Let a pair of notes wait for a decision. It runs on the thread of the store."""
+        self._store.add_pairs([self._line(older, newer)])
+
+    def replacement_of(self, number: int) -> Note | None:
+        """Return the note in whose favour decisions deleted the note ``m-<number>``, directly or through others.
+
+        It runs on the thread of the store.
+        """
+        notes = {text_name(each.text): each for each in self._store.load().memories}
+        lines = {line.older: line for line in self._store.pairs().values() if line.deleted is not None}
+        at = next((line for line in lines.values() if line.deleted and line.deleted.number == number), None)
+        seen: set[str] = set()
+        while at is not None and at.newer not in notes and at.newer not in seen:
+            seen.add(at.newer)
+            at = lines.get(at.newer)
+        return None if at is None else notes.get(at.newer)
 
     def _list(self, *, decided: bool) -> list[NotePair]:
         notes = {text_name(each.text): each for each in self._store.load().memories}

@@ -137,6 +137,24 @@ class MemoryStore:
             raise self._unavailable("write", error) from error
         return StoreReceipt(memory=memory, pruned=pruned)
 
+    def replace(self, old: Note, draft: NoteDraft) -> Note:
+        """Delete a note and append another under the next id, in one atomic step; return the new note.
+
+        Raises:
+            NotFoundError: The old note is not there as it was.
+            StorageUnavailableError: The disk is full, the file cannot be written, or it is locked for too long;
+                the file stays as it was.
+        """
+        with self._mutex, self._storage_errors("write"), self._lock as lock:
+            self._read_locked(lock)
+            contents = self._gathered()
+            if old not in contents.memories:
+                raise NotFoundError("memory", old.id)
+            new = self._number(draft)
+            self._rewrite(contents.without((old,)).plus(new))
+            counter.note_mark(lock, new.number)
+        return new
+
     def delete(self, number: int) -> DeleteReceipt:
         """Delete the memory ``m-<number>``; all other lines keep every byte.
 

@@ -172,17 +172,17 @@ async def test_a_decision_is_applied_remembered_and_undone(
     clock.advance(minutes=1)
     newer = (await stored(knowledge, AFTER)).id
     opposed = knowledge.reviews.opposed
-    await opposed.decide(older, newer, verdict)
+    await opposed.decide("rule", older, newer, verdict)
     assert await texts(knowledge) == left
     assert (await opposed.list(), await knowledge.reviews.duplicates.list()) == ([], [])
     if len(left) == 1:
         (link,) = await knowledge.links.memories("rule", older)
         assert (link.relation, link.memory_id) == ("supersedes", newer)
-    await opposed.undo(older, newer)
+    await opposed.undo("rule", older, newer)
     assert await texts(knowledge) == [AFTER, NEVER]
     assert await waiting(knowledge) == [(older, newer)]
     with pytest.raises(UndoRefusedError):
-        await opposed.undo(older, newer)
+        await opposed.undo("rule", older, newer)
 
 
 @pytest.mark.requirement("TRU-05.4")
@@ -191,11 +191,11 @@ async def test_an_agent_replaces_no_rule_of_a_person(knowledge: KnowledgeMemory)
     older = (await stored(person(knowledge), NEVER)).id
     newer = (await stored(knowledge, AFTER)).id
     with pytest.raises(ConflictError, match="a person must decide"):
-        await knowledge.reviews.opposed.decide(older, newer, "corrects")
-    await knowledge.reviews.opposed.decide(older, newer, "same")
+        await knowledge.reviews.opposed.decide("rule", older, newer, "corrects")
+    await knowledge.reviews.opposed.decide("rule", older, newer, "same")
     assert await texts(knowledge) == [NEVER]
-    await knowledge.reviews.opposed.undo(older, newer)
-    await person(knowledge).reviews.opposed.decide(older, newer, "corrects")
+    await knowledge.reviews.opposed.undo("rule", older, newer)
+    await person(knowledge).reviews.opposed.decide("rule", older, newer, "corrects")
     assert await texts(knowledge) == [AFTER]
 
 
@@ -217,12 +217,12 @@ async def test_malformed_decisions_are_refused(knowledge: KnowledgeMemory) -> No
     older, newer = [(await stored(knowledge, text)).id for text in (NEVER, AFTER)]
     opposed = knowledge.reviews.opposed
     with pytest.raises(InvalidInputError, match="verdict"):
-        await opposed.decide(older, newer, "maybe")
+        await opposed.decide("rule", older, newer, "maybe")
     with pytest.raises(InvalidInputError, match="newer_id"):
-        await opposed.decide(older, older, "same")
+        await opposed.decide("rule", older, older, "same")
     await knowledge.forget("rule", newer)
     with pytest.raises(NotFoundError):
-        await opposed.decide(older, newer, "same")
+        await opposed.decide("rule", older, newer, "same")
     assert await opposed.list() == []
 
 
@@ -245,7 +245,7 @@ async def test_opposed_rules_are_marked_in_a_block_until_a_person_decides(knowle
     for own, other in (ids, reversed(ids)):
         assert f", may contradict {other}) [{own}]" in block
     assert "may contradict" not in await knowledge.context("deploy on Friday", "ops")
-    await person(knowledge).reviews.opposed.decide(never.id, after.id, "distinct")
+    await person(knowledge).reviews.opposed.decide("rule", never.id, after.id, "distinct")
     assert "may contradict" not in await knowledge.context(
         "deploy on Friday", "ops", style=BlockStyle(ids=True)
     )

@@ -7,6 +7,7 @@ import pytest
 
 from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError, UndoRefusedError
+from commonplace.knowledge import FactDraft
 from commonplace.knowledge.lifecycle import review
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.storage_functions import store_rule
@@ -123,8 +124,8 @@ async def test_a_decision_about_a_pair_is_taken_back(knowledge: KnowledgeMemory,
     rules: list[UUID] = []
     for subject, text in (("Anna", "Ask first"), ("anna", "ask  first")):
         clock.advance(minutes=1)
-        stored = await knowledge.store_fact(subject=subject, predicate="lives in", content="Porto")
-        facts.append(stored.id)
+        draft = FactDraft(subject=subject, predicate="lives in", content="Porto")
+        facts += [each.id for each in await knowledge.store_facts([draft])]
         rules.append(await store_equal(knowledge, text))
     pairs = await knowledge.reviews.duplicates.list()
     for same in (True, False):

@@ -288,13 +288,45 @@ def test_a_draft_replaces_its_target_unless_it_is_held_or_history() -> None:
     alone = decide(target=target, valid_from=PAST)
     assert [(each.id, each.valid_to) for each in alone.endings] == [(target.id, PAST)]
     assert [each.valid_to for each in decide(target=target).endings] == [NOW]
-    assert (alone.supersedes_id, alone.superseded_id) == (target.id, None)
+    assert (alone.supersedes_id, alone.superseded_id) == (target.id, target.id)
     assert alone.endings[0].review_reason == "the old fact is important"
     both = decide(target=target, active=ACTIVE)
     assert [each.id for each in both.endings] == [OLD, target.id]
     assert [each.id for each in decide(target=ACTIVE, active=ACTIVE).endings] == [OLD]
     assert decide(target=target, active=PERSONS).endings == ()
     assert decide(target=target, active=ACTIVE, valid_to=PAST).endings == ()
+
+
+@pytest.mark.requirement("JDG-07.3", "LIF-05.1")
+@pytest.mark.parametrize("active", [None, ACTIVE])
+def test_a_draft_is_held_beside_a_target_that_may_not_give_way(active: ActiveFact | None) -> None:
+    """Also in the words of the target, which say something else under another key."""
+    trusted = replace(PERSONS, id=UUID(int=8), words="alpha")
+    for words in ("alpha", "omega"):
+        held = decide(target=replace(trusted, words=words), active=active)
+        assert (held.outcome, held.contradicts_id, held.endings) == (DraftOutcome.HELD, trusted.id, ())
+        assert held.trust is Source.AGENT
+    plain = active_fact(id=UUID(int=8))
+    assert decide(target=plain, active=active, flags=FLAGS).contradicts_id == plain.id
+
+
+@pytest.mark.requirement("JDG-06.4", "LIF-05.1")
+@pytest.mark.parametrize("is_target", [False, True])
+def test_a_draft_in_other_words_repeats_a_fact_that_may_give_way(*, is_target: bool) -> None:
+    """Without a review; beside a more trusted target both stand, and under its key the draft is held."""
+    fact = active_fact(id=UUID(int=8), importance=9.0)
+    role = "target" if is_target else "active"
+    beside: dict[str, Any] = {role: fact, "same_ids": (fact.id,)}
+    repeated = decide(**beside)
+    assert (repeated.outcome, repeated.is_reworded, repeated.superseded_id) == ("repeated", True, fact.id)
+    assert [each.review_reason for each in repeated.endings] == [None]
+    assert repeated.draft.importance == 9.0
+    for kept in (
+        decide(**dict(beside, **{role: replace(fact, trust=Source.PERSON)})),
+        decide(**beside, flags=FLAGS),
+    ):
+        assert kept.outcome is (DraftOutcome.NEW if is_target else DraftOutcome.HELD)
+        assert kept.endings == ()
 
 
 def chain(*candidates: Candidate) -> list[Placement]:

@@ -154,62 +154,88 @@ SELECT
   )
 FROM ended;
 
--- name: near_fact(id, search_text)^
--- The latest active fact of a scope whose key is another spelling of the key of an active fact that was just stored. Of
--- the facts with the rarest word of the key that another fact has, and of those about the entity, 1,000 each are compared.
-WITH new AS MATERIALIZED (
-  SELECT id, scope, entity_id, ${subject_key} AS about, ${predicate_key} AS said, validity FROM facts
-  WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id
+-- name: near_facts(scope, subject, predicate, entity_id, subject_text, key_text, embedding, version, limit)
+-- columns: id UUID, is_spelling bool, has_own_key bool, ends bool
+-- The active facts of a scope about the subject or the entity of a new fact: those whose key is another spelling of its
+-- key first, the latest first, then those whose meaning is nearest. Of the facts with the rarest word of the key that a
+-- fact has, of those with the rarest word of a known subject, and of those about the entity, 1,000 each are looked at.
+WITH subject AS MATERIALIZED (
+  SELECT tsvector_to_array(commonplace_search_vector(:subject_text)) AS words
+),
+counted AS MATERIALIZED (
+  SELECT
+    given.word, given.word = ANY (subject.words) AS is_of_subject,
+    (
+      SELECT count(*) FROM (
+        SELECT FROM fact_words AS w
+        WHERE w.tenant_id = current_setting('commonplace.tenant_id') AND w.word = given.word AND w.scope = :scope
+        LIMIT 1000
+      ) AS capped
+    ) AS facts
+  FROM subject, unnest(tsvector_to_array(commonplace_search_vector(:key_text))) AS given (word)
 ),
 rarest AS MATERIALIZED (
-  SELECT given.word
-  FROM new, unnest(tsvector_to_array(commonplace_search_vector(:search_text))) AS given (word),
-  LATERAL (
-    SELECT count(*) AS facts FROM (
-      SELECT FROM fact_words AS w
-      WHERE w.tenant_id = current_setting('commonplace.tenant_id') AND w.word = given.word AND w.scope = new.scope
-      LIMIT 1000
-    ) AS capped
-  ) AS counted
-  WHERE counted.facts > 1
-  ORDER BY counted.facts, given.word
-  LIMIT 1
-),
-candidates AS MATERIALIZED (
-  (
-    SELECT w.memory_id AS id FROM new, rarest, fact_words AS w
-    WHERE w.tenant_id = current_setting('commonplace.tenant_id') AND w.word = rarest.word AND w.scope = new.scope
-    LIMIT 1000
-  )
+  (SELECT word FROM counted WHERE facts > 0 ORDER BY facts, word LIMIT 1)
   UNION
   (
-    SELECT known.id FROM new JOIN facts AS known
-      ON known.tenant_id = current_setting('commonplace.tenant_id') AND known.entity_id = new.entity_id
-      AND known.scope = new.scope AND known.validity = 'active'
+    SELECT word FROM counted
+    WHERE is_of_subject AND NOT EXISTS (SELECT FROM counted WHERE is_of_subject AND facts = 0)
+    ORDER BY facts, word
+    LIMIT 1
+  )
+),
+candidates AS MATERIALIZED (
+  SELECT found.id FROM rarest, LATERAL (
+    SELECT w.memory_id AS id FROM fact_words AS w
+    WHERE w.tenant_id = current_setting('commonplace.tenant_id') AND w.word = rarest.word AND w.scope = :scope
+    LIMIT 1000
+  ) AS found
+  UNION
+  (
+    SELECT id FROM facts
+    WHERE tenant_id = current_setting('commonplace.tenant_id') AND entity_id = CAST(:entity_id AS uuid)
+      AND scope = :scope AND validity = 'active'
     LIMIT 1000
   )
+),
+about AS MATERIALIZED (
+  SELECT
+    near.id, subject, predicate, content, tags, created_at, valid_to IS NOT NULL AS ends,
+    ${predicate_key} = ${asked_predicate_key} AS is_spelling,
+    predicate = :predicate AND (subject = :subject OR entity_id = CAST(:entity_id AS uuid)) IS TRUE AS has_own_key,
+    CASE WHEN embedding_version = :version THEN embedding <=> CAST(:embedding AS vector) END AS distance
+  FROM candidates, LATERAL (
+    SELECT
+      id, entity_id, subject, predicate, content, tags, validity, valid_to, created_at, embedding, embedding_version
+    FROM facts
+    WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = candidates.id
+    -- Without this fence, the planner may read all active facts of a tenant whose size it does not know.
+    OFFSET 0
+  ) AS near
+  WHERE validity = 'active'
+    AND coalesce(near.entity_id = CAST(:entity_id AS uuid), ${subject_key} = ${asked_subject_key})
 )
-SELECT near.id, near.subject, near.predicate
-FROM new, candidates, LATERAL (
-  SELECT id, entity_id, subject, predicate, validity, created_at FROM facts
-  WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = candidates.id
-  -- Without this fence, the planner may read all active facts of a tenant whose size it does not know.
-  OFFSET 0
-) AS near
-WHERE new.validity = 'active' AND near.validity = 'active' AND near.id <> new.id
-  AND ${predicate_key} = new.said AND coalesce(near.entity_id = new.entity_id, ${subject_key} = new.about)
-ORDER BY near.created_at DESC, near.id
-LIMIT 1;
+SELECT id, subject, predicate, content, tags, is_spelling, has_own_key, ends
+FROM about
+ORDER BY is_spelling DESC, CASE WHEN is_spelling THEN created_at END DESC, distance, id
+LIMIT :limit;
 
--- name: rival_of_held_fact(id)$
--- returns: UUID | None
--- The active fact of the key of a held fact.
-SELECT facts.id
-FROM facts JOIN facts AS held ON held.tenant_id = facts.tenant_id AND held.id = :id
-WHERE facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.validity = 'active'
-  AND facts.scope = held.scope AND facts.predicate = held.predicate
-  AND facts.entity_id IS NOT DISTINCT FROM held.entity_id
-  AND (held.entity_id IS NOT NULL OR facts.subject = held.subject);
+-- name: rivals_of_held_fact(id)
+-- columns: id UUID
+-- The active fact of the key of a held fact, and the active facts that the held fact contradicts by a link.
+SELECT rival.id
+FROM facts AS held JOIN facts AS rival ON rival.tenant_id = held.tenant_id AND rival.validity = 'active'
+WHERE held.tenant_id = current_setting('commonplace.tenant_id') AND held.id = :id
+  AND rival.scope = held.scope AND rival.predicate = held.predicate
+  AND rival.entity_id IS NOT DISTINCT FROM held.entity_id
+  AND (held.entity_id IS NOT NULL OR rival.subject = held.subject)
+UNION
+SELECT rival.id
+FROM memory_links AS link JOIN facts AS rival
+  ON rival.tenant_id = link.tenant_id AND rival.id = link.target_id AND rival.validity = 'active'
+WHERE link.tenant_id = current_setting('commonplace.tenant_id') AND link.source_type = 'fact' AND link.source_id = :id
+  AND link.target_type = 'fact' AND link.relation = 'contradicts'
+ORDER BY id;
 
 -- name: accept_fact(id, now)$
 -- returns: UUID | None

@@ -80,12 +80,24 @@ SELECT
   memory_type, id, text, coalesce(reason, CASE WHEN is_stale THEN 'stale' ELSE 'fading' END) AS reason,
   last_confirmed_at,
   (
-    SELECT left(rival.subject || ' ' || rival.predicate || ': ' || rival.content, 300)
-    FROM facts AS held JOIN facts AS rival
-      ON rival.tenant_id = held.tenant_id AND rival.validity = 'active' AND rival.scope = held.scope
-      AND rival.predicate = held.predicate AND rival.entity_id IS NOT DISTINCT FROM held.entity_id
-      AND (held.entity_id IS NOT NULL OR rival.subject = held.subject)
-    WHERE held.tenant_id = current_setting('commonplace.tenant_id') AND held.id = judged.id AND judged.reason = 'held'
+    SELECT left(rivals.text, 300)
+    FROM (
+      SELECT 1 AS place, rival.id, rival.subject || ' ' || rival.predicate || ': ' || rival.content AS text
+      FROM facts AS held JOIN facts AS rival
+        ON rival.tenant_id = held.tenant_id AND rival.validity = 'active' AND rival.scope = held.scope
+        AND rival.predicate = held.predicate AND rival.entity_id IS NOT DISTINCT FROM held.entity_id
+        AND (held.entity_id IS NOT NULL OR rival.subject = held.subject)
+      WHERE held.tenant_id = current_setting('commonplace.tenant_id') AND held.id = judged.id
+      UNION ALL
+      SELECT 2, rival.id, rival.subject || ' ' || rival.predicate || ': ' || rival.content
+      FROM memory_links AS link JOIN facts AS rival
+        ON rival.tenant_id = link.tenant_id AND rival.validity = 'active' AND rival.id = link.target_id
+      WHERE link.tenant_id = current_setting('commonplace.tenant_id') AND link.source_type = 'fact'
+        AND link.source_id = judged.id AND link.target_type = 'fact' AND link.relation = 'contradicts'
+    ) AS rivals
+    WHERE judged.reason = 'held'
+    ORDER BY place, id
+    LIMIT 1
   ) AS contradicts
 FROM judged
 WHERE reason IS NOT NULL OR fades OR is_stale
@@ -158,7 +170,8 @@ waiting AS (
   ) AND NOT EXISTS (
     SELECT FROM memory_links
     WHERE tenant_id = current_setting('commonplace.tenant_id') AND relation = 'contradicts'
-      AND source_type = 'rule' AND source_id = pairs.newer_id AND target_type = 'rule' AND target_id = pairs.older_id
+      AND source_type = pairs.memory_type AND source_id = pairs.newer_id AND target_type = pairs.memory_type
+      AND target_id = pairs.older_id
   )
   ORDER BY memory_type, older_id, reason = 'meaning', created_at DESC, newer_id DESC
 )

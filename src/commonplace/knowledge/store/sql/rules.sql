@@ -79,24 +79,39 @@ FROM rules AS newer CROSS JOIN LATERAL (
 WHERE newer.tenant_id = current_setting('commonplace.tenant_id') AND newer.id = ANY (:ids)
 ORDER BY newer.id, near.id;
 
--- name: list_opposed_rules(limit)
--- columns: older_id UUID, newer_id UUID, older_text str, newer_text str, since datetime
--- Rules of which the newer one contradicts the older one by a link, and that no person told apart; the oldest link first.
-SELECT
-  older.id AS older_id, newer.id AS newer_id, older.content AS older_text, newer.content AS newer_text,
-  link.created_at AS since
-FROM memory_links AS link
-JOIN rules AS newer ON newer.tenant_id = link.tenant_id AND newer.id = link.source_id
-JOIN rules AS older ON older.tenant_id = link.tenant_id AND older.id = link.target_id
-WHERE link.tenant_id = current_setting('commonplace.tenant_id') AND link.source_type = 'rule'
-  AND link.target_type = 'rule' AND link.relation = 'contradicts'
-  AND (newer.metadata -> 'forgotten') IS DISTINCT FROM 'true'
-  AND (older.metadata -> 'forgotten') IS DISTINCT FROM 'true'
-  AND NOT EXISTS (
-    SELECT FROM told_apart
-    WHERE tenant_id = link.tenant_id AND first_id = least(older.id, newer.id) AND second_id = greatest(older.id, newer.id)
-  )
-ORDER BY link.created_at, newer.id, older.id
+-- name: list_opposed(limit)
+-- columns: memory_type str, older_id UUID, newer_id UUID, older_key str, newer_key str, older_content str, newer_content str, since datetime
+-- Facts and rules of which the newer one contradicts the older one by a link, and that no person told apart; the oldest
+-- link first.
+WITH pairs AS (
+  SELECT
+    'rule' AS memory_type, older.id AS older_id, newer.id AS newer_id, '' AS older_key, '' AS newer_key,
+    older.content AS older_content, newer.content AS newer_content, link.created_at AS since
+  FROM memory_links AS link
+  JOIN rules AS newer ON newer.tenant_id = link.tenant_id AND newer.id = link.source_id
+  JOIN rules AS older ON older.tenant_id = link.tenant_id AND older.id = link.target_id
+  WHERE link.tenant_id = current_setting('commonplace.tenant_id') AND link.source_type = 'rule'
+    AND link.target_type = 'rule' AND link.relation = 'contradicts'
+    AND (newer.metadata -> 'forgotten') IS DISTINCT FROM 'true'
+    AND (older.metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  UNION ALL
+  SELECT
+    'fact', older.id, newer.id, older.subject || ' ' || older.predicate || ': ',
+    newer.subject || ' ' || newer.predicate || ': ', older.content, newer.content, link.created_at
+  FROM memory_links AS link
+  JOIN facts AS newer ON newer.tenant_id = link.tenant_id AND newer.id = link.source_id
+  JOIN facts AS older ON older.tenant_id = link.tenant_id AND older.id = link.target_id
+  WHERE link.tenant_id = current_setting('commonplace.tenant_id') AND link.source_type = 'fact'
+    AND link.target_type = 'fact' AND link.relation = 'contradicts'
+    AND newer.validity = 'active' AND older.validity = 'active'
+)
+SELECT * FROM pairs
+WHERE NOT EXISTS (
+  SELECT FROM told_apart
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND first_id = least(older_id, newer_id)
+    AND second_id = greatest(older_id, newer_id)
+)
+ORDER BY since, newer_id, older_id
 LIMIT :limit;
 
 -- name: opposed_among(ids)
@@ -112,12 +127,6 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_type = 'ru
       AND second_id = greatest(source_id, target_id)
   )
 ORDER BY created_at, source_id, target_id;
-
--- name: unlink_opposed(newer_id, older_id)!
--- Remove the link by which a newer rule contradicts an older one, because another link takes its place.
-DELETE FROM memory_links
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_type = 'rule' AND source_id = :newer_id
-  AND target_type = 'rule' AND target_id = :older_id AND relation = 'contradicts';
 
 -- name: lock_rule(id)^
 -- Lock a rule that is not forgotten until the transaction ends, and return the rule.

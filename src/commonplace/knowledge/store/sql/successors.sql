@@ -14,3 +14,11 @@ WHERE facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.id <>
   AND facts.validity <> 'retracted'
 ORDER BY facts.validity = 'active' DESC, facts.created_at DESC, facts.id
 LIMIT 1;
+
+-- name: superseded_by(memory_type, id)
+-- columns: id UUID
+-- The facts or rules that a fact or rule superseded.
+SELECT target_id AS id FROM memory_links
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND relation = 'supersedes' AND source_id = :id
+  AND source_type = :memory_type AND target_type = :memory_type
+ORDER BY target_id;

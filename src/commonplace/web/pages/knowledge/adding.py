@@ -75,6 +75,8 @@ def _notice(receipt: FactReceipt) -> str:
         until = receipt.superseded_until
         replaced = "It replaced" if until is None else f"Until {until:%Y-%m-%d}, this fact holds"
         return f"The fact was stored. {replaced}: {_short(receipt.superseded_text)}{both}"
+    if receipt.opposed_ids:
+        return "The fact was stored. It may contradict another fact. Decide under Reviews"
     if receipt.near is not None:
         key = _short(f"{receipt.near.subject} {receipt.near.predicate}")
         return f"The fact was stored. Another current fact has nearly this key: {key}. Decide under Reviews"

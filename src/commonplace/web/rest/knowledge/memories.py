@@ -70,12 +70,12 @@ async def store_episode(memory: KnowledgeOfCaller, wanted: shapes.NewEpisode) ->
     return await memory.store_episode(**wanted.model_dump(), fail_open=False)
 
 
-@api("POST /facts", writer, "The receipt", STATE_CONFLICT, *BODY, status=HTTPStatus.CREATED)
+@api("POST /facts", writer, "The receipt", STATE_CONFLICT, NOT_FOUND, *BODY, status=HTTPStatus.CREATED)
 async def store_fact(memory: KnowledgeOfCaller, wanted: shapes.NewFact) -> FactReceipt:
     """Store a fact.
 
     A fact supersedes the active fact with the same subject, predicate and scope. A fact that contradicts a more trusted
-    fact is held instead, and waits for a person.
+    fact is held instead, and waits for a person. `replaces` names a fact with another key that is superseded likewise.
 
     Parameters:
         body: the fact
@@ -83,11 +83,12 @@ async def store_fact(memory: KnowledgeOfCaller, wanted: shapes.NewFact) -> FactR
     return await memory.store_fact(**wanted.model_dump())
 
 
-@api("POST /rules", writer, "The receipt", *BODY, status=HTTPStatus.CREATED)
+@api("POST /rules", writer, "The receipt", STATE_CONFLICT, NOT_FOUND, *BODY, status=HTTPStatus.CREATED)
 async def store_rule(memory: KnowledgeOfCaller, wanted: shapes.NewRule) -> RuleReceipt:
     """Store a rule.
 
-    A rule starts as a candidate. A rule that is there already is confirmed instead, and the receipt says so.
+    A rule starts as a candidate. A rule that is there already is confirmed instead, and the receipt says so. The rule
+    that `replaces` names is superseded, unless it is more trusted: then both wait for a person.
 
     Parameters:
         body: the rule

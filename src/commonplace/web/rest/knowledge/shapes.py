@@ -46,6 +46,7 @@ ScopeOf = Annotated[Scope, Field(description="global, or the name of a butler")]
 Origin = Annotated[
     Source | None, Field(description="the source of the text; `agent` is the most trusted source over REST")
 ]
+ReplacedId = Annotated[str | None, Field(max_length=100)]
 Details = Annotated[dict[str, Any], Field(default_factory=dict, description="a flat object of plain values")]
 
 
@@ -77,6 +78,7 @@ class NewFact(RequestShape):
         entity_id: the entity of the subject
         valid_from: the date or time when the fact became true, such as 2026-05-01 or "last friday"
         valid_to: the last day on which the fact is true, or the time when it ends
+        replaces: the id of the fact that this one corrects, if that has another subject or predicate
     """
 
     subject: Key
@@ -90,6 +92,7 @@ class NewFact(RequestShape):
     valid_from: str | None = None
     valid_to: str | None = None
     source: Origin = None
+    replaces: ReplacedId = None
     metadata: Details
 
 
@@ -98,12 +101,14 @@ class NewRule(RequestShape):
 
     Attributes:
         content: what to do, and when
+        replaces: the id of the rule that this one corrects
     """
 
     content: Content
     scope: ScopeOf = GLOBAL_SCOPE
     tags: TagsOf = Field(default_factory=list)
     source: Origin = None
+    replaces: ReplacedId = None
     metadata: Details
 
 
@@ -147,6 +152,8 @@ class StoredFactShape(Shape):
         period: the period that was read from the words of the fact, if none was given
         entity_id: the entity of the subject, given or found by name
         near: the active fact of the scope whose key is another spelling of the new key; both facts are current
+        reworded: whether the replaced fact says the same in other words
+        opposed_ids: active facts about the subject that this one may contradict; each pair waits for a decision
     """
 
     period: PeriodShape | None
@@ -161,7 +168,9 @@ class StoredRuleShape(Shape):
         flags: reasons why the text looks like an instruction
         repeated: whether the rule was there before; it is confirmed, and nothing else was stored
         same_ids: older rules that say the same in other words
-        opposed_ids: older rules that this one may contradict; each pair waits for a decision
+        opposed_ids: older rules that this one may contradict or not replace; each pair waits for a decision
+        superseded_id: the rule that was replaced
+        superseded_text: the text of the rule that was replaced
     """
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from commonplace.web.http.access import OpenMemories, installation_reader, installation_writer
 from commonplace.web.http.paging import CountedPageShape, WantedPage
-from commonplace.web.http.problems import NOT_FOUND
+from commonplace.web.http.problems import NOT_FOUND, STATE_CONFLICT
 from commonplace.web.http.shape import RequestShape, Shape, shows
 from commonplace.web.rest.api import BODY, Api
 from commonplace.workspace import (
@@ -53,13 +53,15 @@ class StoredNoteShape(Shape):
         pruned: the oldest notes, which were deleted to make room for it
         repeated: whether the note was there before; nothing was stored
         same: older notes that say the same in other words
-        opposed: older notes that this one may contradict; each pair waits for a decision
+        opposed: older notes that this one may contradict or not replace; each pair waits for a decision
+        replaced: the note that this one replaced
     """
 
     memory: NoteShape
     pruned: list[NoteShape]
     same: list[NoteShape]
     opposed: list[NoteShape]
+    replaced: NoteShape | None
 
 
 @shows(DeleteReceipt, without={"deleted"})
@@ -86,11 +88,13 @@ class NewNote(RequestShape):
         text: 1 to 500 characters
         tags: at most five
         scope: the subject of the note
+        replaces: the id of the note that this one corrects
     """
 
     text: Text
     tags: Tags = Field(default_factory=list)
     scope: NoteScope = NoteScope.WORKSPACE
+    replaces: Annotated[str | None, Field(max_length=100)] = None
 
 
 async def workspace(memories: OpenMemories) -> WorkspaceMemory:
@@ -121,11 +125,19 @@ async def search_notes(
     return page.envelope(NotesShape, "memories", found[page.offset :], total=len(found))
 
 
-@api("POST /memories", installation_writer, "The note is stored", *BODY, status=HTTPStatus.CREATED)
+@api(
+    "POST /memories",
+    installation_writer,
+    "The note is stored",
+    STATE_CONFLICT,
+    NOT_FOUND,
+    *BODY,
+    status=HTTPStatus.CREATED,
+)
 async def store_note(memory: Workspace, wanted: NewNote) -> StoreReceipt:
     """Store a note of the workspace.
 
-    A note that is there already is returned as it is. There is no update: delete the old note and store the new one.
+    A note that is there already is returned as it is. To correct a note, name its id in `replaces`.
 
     Parameters:
         body: the note

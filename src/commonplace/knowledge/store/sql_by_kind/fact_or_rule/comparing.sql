@@ -27,3 +27,9 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
 -- When a memory was last confirmed.
 SELECT last_confirmed_at FROM ${memories}
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
+
+-- name: unlink_opposed(newer_id, older_id)!
+-- Remove the link by which a newer memory contradicts an older one, because another link takes its place.
+DELETE FROM memory_links
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_type = '${memory_type}' AND source_id = :newer_id
+  AND target_type = '${memory_type}' AND target_id = :older_id AND relation = 'contradicts';
