@@ -12,12 +12,8 @@ in ``DIR/HALF``. Twelve episodes are a batch, and each batch is a run. Of the fa
 - ``current``: current memories of a fact that is over, or of a statement that nobody should keep
 
 ``--write-prompts DIR`` writes the prompts of a half instead, for a model to answer. Of a half that is recorded in
-order, it writes the next prompt of each model, after the answers that are there. Of the others, the prompt of a batch
-shows as known what holds after the batches before it, by the authors' facts, so that all batches can be answered at
-once. When the answers are played, an update of such a fact updates the memory that the run shows of it or of its
-relation, and new facts with its subject and predicate get those of that memory. An update with the same content has
-that of the memory. If the run shows none, the update is a new fact; so it is if the memory tells of further facts,
-which the update would end. :mod:`runs_truth` says when a memory tells of a fact.
+order, it writes the next prompt of each model, after the answers that are there (:mod:`runs_in_order`); of the others,
+all prompts (:mod:`runs_at_once`). :mod:`runs_truth` says when a memory tells of a fact.
 
 The exit status is 1 if a figure is beyond its limit: of the strong answers at least 97 % right and none wrongly
 current, of the mediocre ones at least 85 % right and at most 3 % wrongly current.

@@ -1,4 +1,10 @@
-"""Answers for ``runs.py`` recorded at once: each prompt shows what its author says was known before its batch."""
+"""Answers for ``runs.py`` recorded at once: each prompt shows what its author says was known before its batch.
+
+When the answers are played, an update of such a fact updates the memory that the run shows of it or of its relation,
+and new facts with its subject and predicate get those of that memory. An update with the same content has that of the
+memory. If the run shows none, the update is a new fact; so it is if the memory tells of further facts, which the update
+would end.
+"""
 
 import json
 import re
