@@ -42,7 +42,7 @@ TODAY: Final = datetime(2026, 6, 15, 12, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayedPair:
-    """What came of a pair in its space."""
+    """Whether the two digests of a pair contradict or repeat each other in a space of ten."""
 
     label: str
     contradicts: bool

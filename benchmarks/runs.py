@@ -12,12 +12,8 @@ in ``DIR/HALF``. Twelve episodes are a batch, and each batch is a run. Of the fa
 - ``current``: current memories of a fact that is over, or of a statement that nobody should keep
 
 ``--write-prompts DIR`` writes the prompts of a half instead, for a model to answer. Of a half that is recorded in
-order, it writes the next prompt of each model, after the answers that are there. Of the others, the prompt of a batch
-shows as known what holds after the batches before it, by the authors' facts, so that all batches can be answered at
-once. When the answers are played, an update of such a fact updates the memory that the run shows of it or of its
-relation, and new facts with its subject and predicate get those of that memory. An update with the same content has
-that of the memory. If the run shows none, the update is a new fact; so it is if the memory tells of further facts,
-which the update would end. :mod:`runs_truth` says when a memory tells of a fact.
+order, it writes the next prompt of each model, after the answers that are there (:mod:`runs_in_order`); of the others,
+all prompts (:mod:`runs_at_once`). :mod:`runs_truth` says when a memory tells of a fact.
 
 The exit status is 1 if a figure is beyond its limit: of the strong answers at least 97 % right and none wrongly
 current, of the mediocre ones at least 85 % right and at most 3 % wrongly current.
@@ -29,39 +25,32 @@ import json
 import logging
 import re
 import sys
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime, time, timedelta
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
-from uuid import NAMESPACE_URL, UUID, uuid5
 
 import asyncpg
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge.consolidation.prompt import KnownFact, PendingEpisode, build_prompt
 from commonplace.knowledge.memories.episodes import EpisodeDraft
-from commonplace.knowledge.model.permanence import Permanence
 from commonplace.knowledge.storage_functions import run_consolidation, store_episodes
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
-from runs_in_order import KNOWN, InOrder, without_targets
+from runs_at_once import AtOnce, write_prompts
+from runs_half import BUTLER, Half, read_half, time_of_run
+from runs_in_order import InOrder
 from runs_truth import (
     Memory,
     Score,
-    State,
     TrueFact,
-    Truth,
     as_day,
-    read_truth,
     score,
     tells_of,
 )
-from runs_words import words
 from scratch_server import scratch_server
 
 DATA: Final = Path(__file__).parent / "data" / "runs"
@@ -70,8 +59,6 @@ IN_ORDER: Final = frozenset({"f"})
 """The halves whose answers were recorded in order."""
 
 MODELS: Final = ("strong", "mediocre")
-BUTLER: Final = "notes"
-BATCH: Final = 12
 MOST_ATTEMPTS: Final = 2
 _TEXT: Final = r'"((?:[^"\\]|\\.)*)"'
 _FACTS_SAID: Final = re.compile(rf'"subject"\s*:\s*{_TEXT}(.*?)(?="subject"|\Z)', re.DOTALL)
@@ -88,239 +75,11 @@ ORDER BY 1, 2
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Half:
-    """The episodes of an author in batches, and what is true."""
-
-    name: str
-    batches: tuple[tuple[PendingEpisode, ...], ...]
-    said_at: Mapping[str, datetime]
-    truth: Truth
-    folder: Path
-
-    def known_before(self, batch: int) -> list[KnownFact]:
-        """Return the facts that hold when a batch begins, as a run without a fault would have stored them."""
-        if batch == 0:
-            return []
-        last = self.batches[batch - 1][-1].created_at
-        holding = [
-            (number, fact)
-            for number, fact in enumerate(self.truth.facts)
-            if self.told_at(fact) <= last and self._seems_current(fact, last)
-        ]
-        alike = Counter(fact.group for _, fact in holding)
-        known: list[KnownFact] = []
-        for number, fact in holding:
-            began_at = datetime.combine(fact.begins, time(), UTC) if fact.begins else self.told_at(fact)
-            predicate = fact.relation if alike[fact.group] == 1 else f"{fact.relation} {fact.value}"
-            known.append(
-                KnownFact(
-                    id=self.fact_id(number),
-                    scope=BUTLER,
-                    subject=fact.subject,
-                    predicate=predicate.replace(" ", "_"),
-                    content=f"{fact.subject}, {fact.relation}: {fact.value}",
-                    permanence=Permanence.STANDARD,
-                    importance=5.0,
-                    tags=(),
-                    entity_id=None,
-                    began_at=began_at,
-                    valid_to=None,
-                    last_confirmed_at=began_at,
-                    fading=False,
-                )
-            )
-        return known
-
-    def _seems_current(self, fact: TrueFact, moment: datetime) -> bool:
-        """Return whether a fact holds as far as the episodes before a moment tell: its end may be told later."""
-        if fact.state(moment.date()) is State.PAST:
-            successors = [
-                each for each in self.truth.facts if each.group == fact.group and each.begins == fact.ends
-            ]
-            return bool(successors) and all(self.told_at(each) > moment for each in successors)
-        return fact.state(moment.date()) is State.CURRENT
-
-    def told_at(self, fact: TrueFact) -> datetime:
-        """Return when the first episode tells of a fact."""
-        return min(self.said_at[each] for each in fact.episodes)
-
-    def number_of(self, known: KnownFact) -> int:
-        """Return the number of the fact that a prompt shows."""
-        return next(number for number in range(len(self.truth.facts)) if self.fact_id(number) == known.id)
-
-    def fact_id(self, number: int) -> UUID:
-        """Return the id of a fact in the prompts."""
-        return uuid5(NAMESPACE_URL, f"{self.name} fact {number}")
-
-
-def read_half(folder: Path) -> Half:
-    """Return the half in a folder."""
-    rows = [json.loads(line) for line in (folder / "episodes.jsonl").read_text(encoding="utf-8").splitlines()]
-    episodes = [
-        PendingEpisode(
-            id=uuid5(NAMESPACE_URL, row["id"]),
-            content=row["text"],
-            created_at=datetime.fromisoformat(row["at"]).astimezone(UTC),
-            importance=5.0,
-            source=row["source"],
-        )
-        for row in rows
-    ]
-    return Half(
-        name=folder.name,
-        batches=tuple(tuple(episodes[at : at + BATCH]) for at in range(0, len(episodes), BATCH)),
-        said_at={row["id"]: each.created_at for row, each in zip(rows, episodes, strict=True)},
-        truth=read_truth(folder / "truth.json"),
-        folder=folder,
-    )
-
-
-def time_of_run(batch: Sequence[PendingEpisode]) -> datetime:
-    """Return when the run of a batch is: an hour after its last episode."""
-    return batch[-1].created_at + timedelta(hours=1)
-
-
-def write_prompts(half: Half, folder: Path) -> None:
-    """Write the prompt of each batch into a file that is named by its number from 1."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, batch in enumerate(half.batches):
-        prompt = build_prompt(
-            butler=BUTLER,
-            episodes=batch,
-            facts=half.known_before(number),
-            rules=[],
-            now=time_of_run(batch),
-        )
-        (folder / f"{number + 1}.txt").write_text(prompt, encoding="utf-8")
-
-
-class Recorded:
-    """A spawner that plays the answers to the prompts of a half, with the ids of this run."""
-
-    name = "recorded"
-
-    def __init__(self, half: Half, model: str) -> None:
-        self._half = half
-        self._folder = half.folder / "answers" / model
-        self._batch = 0
-        self._ids: dict[str, str] = {}
-
-    def begin(self, batch: int, stored: Sequence[UUID]) -> None:
-        """Begin the run of a batch whose episodes were stored under some ids."""
-        self._batch = batch
-        episodes = self._half.batches[batch]
-        self._ids = {str(episode.id): str(id_) for episode, id_ in zip(episodes, stored, strict=True)}
-
-    def answer(self, batch: int) -> str:
-        """Return the answer to a batch as it was recorded."""
-        return (self._folder / f"{batch + 1}.txt").read_text(encoding="utf-8")
-
-    async def __call__(self, prompt: str, *, trigger_source: str) -> str:
-        """Return the answer of the batch, with the ids of the memories that this run shows."""
-        del trigger_source
-        answer = self.answer(self._batch)
-        memories = {
-            each["id"]: Memory(**{name: each[name] for name in ("subject", "predicate", "content")})
-            for each in map(json.loads, KNOWN.findall(prompt))
-            if "predicate" in each
-        }
-        for own, stored in self._ids.items():
-            answer = answer.replace(own, stored)
-        for fact, stored in self._stored(memories).items():
-            memory = memories[stored]
-            answer = answer.replace(str(fact.id), stored)
-            answer = answer.replace(json.dumps(fact.content), json.dumps(memory.content))
-            if not words(self._half.truth.facts[self._half.number_of(fact)].value) <= words(memory.subject):
-                answer = _with_key(answer, fact, memory)
-        missing = [str(each.id) for each in self._half.known_before(self._batch) if str(each.id) in answer]
-        return without_targets(answer, missing) if missing else answer
-
-    def _stored(self, memories: Mapping[str, Memory]) -> dict[KnownFact, str]:
-        """Return the facts of the recorded prompt with the ids of the memories of them, or of their relation.
-
-        A memory that tells of further known facts is of none: an update of one of them would end the others.
-        """
-        stored: dict[KnownFact, str] = {}
-        known = {
-            each: self._half.truth.facts[self._half.number_of(each)]
-            for each in self._half.known_before(self._batch)
-        }
-        for each, fact in known.items():
-            alike = [
-                other
-                for other in self._half.truth.facts
-                if other.group == fact.group and is_apart(fact, other)
-            ]
-            others = [other for other in known.values() if other.group != fact.group]
-            own = {id_: memory for id_, memory in memories.items() if not _is_of_others(memory, fact, others)}
-            ids = _telling(own, [fact]) or _telling(own, alike)
-            if ids:
-                stored[each] = ids[0]
-        return stored
-
-
-def is_apart(fact: TrueFact, other: TrueFact) -> bool:
-    """Return whether two facts hold at different times."""
-    return any(
-        first.ends is not None and last.begins is not None and first.ends <= last.begins
-        for first, last in ((fact, other), (other, fact))
-    )
-
-
-def _telling(memories: Mapping[str, Memory], facts: Sequence[TrueFact]) -> list[str]:
-    """Return the ids of the memories that tell of a fact: those that name its relation first."""
-    ranks = {
-        id_: max(
-            (
-                memory.shares_relation(fact),
-                memory.is_about(fact),
-                len(words(" ".join((*fact.subjects, fact.relation, *fact.values))) & words(memory.text)),
-            )
-            for fact in facts
-            if tells_of(memory, fact)
-        )
-        for id_, memory in memories.items()
-        if any(tells_of(memory, fact) for fact in facts)
-    }
-    return sorted(ranks, key=lambda each: ranks[each], reverse=True)
-
-
-def _is_of_others(memory: Memory, fact: TrueFact, others: Sequence[TrueFact]) -> bool:
-    """Return whether a memory tells of other facts whose relation it names, beside or in place of that of a fact.
-
-    A memory that names the relation of none of several facts is of none of them.
-    """
-    named = words(memory.predicate)
-    is_plain = memory.shares_relation(fact) > 0 or memory.names_no_relation() or memory.says_little_but(fact)
-    for other in others:
-        if not tells_of(memory, other):
-            continue
-        relation = " ".join(words(other.relation) - words(fact.relation))
-        is_others = words(other.relation) <= named and not words(fact.relation) <= named
-        if not is_plain or is_others or memory.shares_relation(replace(other, relation=relation)):
-            return True
-    return False
-
-
-def _with_key(answer: str, fact: KnownFact, memory: Memory) -> str:
-    """Return an answer with the key of a memory where it has the key that the recorded prompt shows of the fact."""
-    subject, predicate = re.escape(fact.subject), re.escape(fact.predicate)
-    key = rf'"subject": "{subject}",(\s*)"predicate": "([a-z]+_)?{predicate}(_[a-z0-9]+)?"'
-
-    def renamed(match: re.Match[str]) -> str:
-        before, after = match[2] or "", match[3] or ""
-        predicate = f"{before}{memory.predicate.removeprefix(before).removesuffix(after)}{after}"
-        return f'"subject": {json.dumps(memory.subject)},{match[1]}"predicate": {json.dumps(predicate)}'
-
-    return re.sub(key, renamed, answer)
-
-
-def spawner(half: Half, model: str, prompts: Path | None = None) -> Recorded | InOrder:
+def spawner(half: Half, model: str, prompts: Path | None = None) -> AtOnce | InOrder:
     """Return what plays the recorded answers of a model."""
     if half.name in IN_ORDER:
         return InOrder(half.folder / "answers" / model, half.batches, prompts and prompts / model)
-    return Recorded(half, model)
+    return AtOnce(half, model)
 
 
 async def play(

@@ -27,6 +27,11 @@ Decided = Mapping[tuple[str, str], Verdict | Chances]
 """A verdict, or the probabilities, of pairs of an older and a newer text."""
 
 
+def both_ways(verdict: Verdict, one: str, other: str) -> Decided:
+    """Return the decision of two texts whichever of them is newer."""
+    return {(one, other): verdict, (other, one): verdict}
+
+
 class DecidedNetwork(PairNetwork):
     """The judge's network, except for the pairs that a test decides."""
 

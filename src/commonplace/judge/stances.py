@@ -93,11 +93,11 @@ def stances_of(
     if most_chars is not None:
         read = accumulate(len(pairs[place][0]) + len(pairs[place][1]) + CHARS_OF_PAIR for place in compared)
         compared = compared[: sum(chars <= most_chars for chars in read)]
-    judged = judge.compare_all([Compared(*pairs[place]) for place in compared])
-    found: list[tuple[Stance, Judgement | None]] = [(Stance.APART, None)] * len(pairs)
-    for place, judgement in zip(compared, judged, strict=True):
-        found[place] = _stance(*pairs[place], judgement), judgement
-    return found
+    judgements = judge.compare_all([Compared(*pairs[place]) for place in compared])
+    stances: list[tuple[Stance, Judgement | None]] = [(Stance.APART, None)] * len(pairs)
+    for place, judgement in zip(compared, judgements, strict=True):
+        stances[place] = _stance(*pairs[place], judgement), judgement
+    return stances
 
 
 def relatives(newer: str, older: Sequence[_T], text_of: Callable[[_T], str]) -> Relatives[_T]:

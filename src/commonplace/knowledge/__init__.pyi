@@ -26,8 +26,8 @@ from commonplace.knowledge.lifecycle.review import DuplicatePair as DuplicatePai
 from commonplace.knowledge.lifecycle.review import WaitingMemory as WaitingMemory
 from commonplace.knowledge.memories.episodes import EpisodeDraft as EpisodeDraft
 from commonplace.knowledge.memories.episodes import EpisodeReceipt as EpisodeReceipt
-from commonplace.knowledge.memories.facts import FactReceipt as FactReceipt
-from commonplace.knowledge.memories.facts import NearFact as NearFact
+from commonplace.knowledge.memories.fact_receipts import FactReceipt as FactReceipt
+from commonplace.knowledge.memories.fact_receipts import NearFact as NearFact
 from commonplace.knowledge.memories.links import Link as Link
 from commonplace.knowledge.memories.links import Links as Links
 from commonplace.knowledge.memories.links import Relation as Relation

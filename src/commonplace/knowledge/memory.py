@@ -25,7 +25,8 @@ from commonplace.knowledge.memories.episodes import (
     EpisodeReceipt,
     Episodes,
 )
-from commonplace.knowledge.memories.facts import FactReceipt, Facts
+from commonplace.knowledge.memories.fact_receipts import FactReceipt
+from commonplace.knowledge.memories.facts import Facts
 from commonplace.knowledge.memories.links import Links
 from commonplace.knowledge.memories.rules import RuleDraft, RuleReceipt, Rules
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE, DEFAULT_MIN_CONFIDENCE

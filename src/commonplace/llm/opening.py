@@ -162,8 +162,8 @@ async def open_cli_model(
     """
     name = cli_of(executable)
     if name is None:
-        known = ", ".join(program for program, _ in PROGRAMS.values())
-        raise SettingsError(f"{executable} cannot be a model: expected one of {known}")
+        programs = ", ".join(program for program, _ in PROGRAMS.values())
+        raise SettingsError(f"{executable} cannot be a model: expected one of {programs}")
     options = CliOptions(name=name, executable=executable, model=model, environ=environ)
     yield Model(
         name=f"{name}:{model}" if model else name,

@@ -392,8 +392,8 @@ def test_the_doctor_uses_every_part(commonplace: CommandLine) -> None:
     done = commonplace("doctor", "--json")
     assert done.status == 0, done.out
     assert [check["part"] for check in done.json["checks"]] == [
-        "operational memory", "app memory", "workspace memory", "project", "clock", "embedding",
-        "language model", "PostgreSQL", "knowledge memory", "service",
+        "operational memory", "app memory", "workspace memory", "project", "clock", "embedding", "judge",
+        "second opinion", "language model", "PostgreSQL", "knowledge memory", "service",
     ]  # fmt: skip
     assert all(check["ok"] for check in done.json["checks"])
     assert commonplace("ops", "list", "--json").json["count"] == 0

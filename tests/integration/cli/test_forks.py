@@ -81,7 +81,7 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
     with start_resident(prepared):
         assert prepared.run("workspace", "store", "Ada likes tea in cafés")[0] == 0
         yield prepared
-    end(home)
+        end(home)
 
 
 def start_resident(prepared: Prepared) -> subprocess.Popen[bytes]:
@@ -152,6 +152,12 @@ def test_a_closed_pipe_ends_a_command_without_a_traceback(ready: Prepared) -> No
     assert forked[0] == 1
 
 
+def take_terminal() -> None:
+    """Make standard input the terminal of this process, which Ctrl-C interrupts even if tests run in the background."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def terminal(ready: Prepared, *arguments: str, **variables: str) -> tuple[subprocess.Popen[bytes], int]:
     """Start a command on a terminal of its own, 61 columns wide; return it and the other side of the terminal."""
     ours, theirs = os.openpty()
@@ -162,7 +168,7 @@ def terminal(ready: Prepared, *arguments: str, **variables: str) -> tuple[subpro
         stdout=theirs,
         stderr=theirs,
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        preexec_fn=take_terminal,
         variables=variables,
     )
     os.close(theirs)

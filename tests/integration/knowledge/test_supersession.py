@@ -16,7 +16,7 @@ from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
 from commonplace.judge import Verdict
 from commonplace.knowledge import Fact, Narrowing
-from commonplace.knowledge.memories.facts import NearFact
+from commonplace.knowledge.memories.fact_receipts import NearFact
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.keys import KEY_GAPS, plain_key

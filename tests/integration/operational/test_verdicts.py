@@ -57,13 +57,15 @@ async def test_a_refinement_becomes_part_of_the_text(operational: OperationalMem
 
 
 @pytest.mark.requirement("JDG-01.1")
-async def test_a_refinement_that_is_too_long_stays_beside(operational: OperationalMemory) -> None:
+async def test_a_refinement_that_is_too_long_stays_beside(
+    operational: OperationalMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No word is lost: the new memory is linked to the old one, which is reinforced."""
-    long = "The importer of the archive needs the vault " + "and the very slow catalogue mirror " * 7
-    await emit(operational, f"{long}to run", 1)
-    receipt = await emit(
-        operational, f"{long}to run, except for the picture jobs of the old and new archive", 2
-    )
+    long = f"The importer of the archive needs the vault {'and the very slow catalogue mirror ' * 7}to run"
+    longer = f"{long}, except for the picture jobs of the old and new archive"
+    decide(monkeypatch, {(long, longer): Verdict.REFINE})
+    await emit(operational, long, 1)
+    receipt = await emit(operational, longer, 2)
     old, new = await active(operational)
     assert (receipt.outcome, old.confidence) == (ReceiptOutcome.CREATED, 0.8)
     assert receipt.reason.startswith(f"refines #{old.id}, kept beside it")

@@ -9,12 +9,13 @@ from fastmcp import Client
 
 from commonplace.core.errors import ConflictError, NotFoundError
 from commonplace.core.settings import Settings
-from commonplace.judge import judge
+from commonplace.judge import Verdict, judge
 from commonplace.knowledge import MemoryType, short_id
 from commonplace.services.catalog.rule_remarks import rule_note
 from commonplace.services.opening import Memories
 from commonplace.services.review.ids import ItemId, ItemKind
 from support.commands import CommandLine
+from support.judging import both_ways, decide
 from support.mcp import ask
 from support.review import queue_of
 from support.secured import STRANGER, secured
@@ -26,6 +27,12 @@ NEVER, REWORDED, AFTER = (
 )
 REASON = judge.compare(NEVER, AFTER).reason
 VERDICTS = ["same", "refines", "corrects", "distinct"]
+
+
+@pytest.fixture(autouse=True)
+def verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first two texts say the same."""
+    decide(monkeypatch, both_ways(Verdict.SAME, NEVER, REWORDED))
 
 
 async def submitted(client: httpx2.AsyncClient, path: str, **fields: str) -> httpx2.Response:

@@ -9,13 +9,21 @@ import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
+from commonplace.judge import Verdict
 from commonplace.workspace import NotePair, WorkspaceMemory, call_tool
+from support.judging import both_ways, decide
 
 NEVER, REWORDED, AFTER = (
     "Never deploy on Fridays",
     "Don't deploy on Fridays",
     "Deploy on Fridays after 14:00",
 )
+
+
+@pytest.fixture(autouse=True)
+def verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first two texts say the same."""
+    decide(monkeypatch, both_ways(Verdict.SAME, NEVER, REWORDED))
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ async def test_a_retry_is_refused(memory: WorkspaceMemory) -> None:
 
 
 async def test_what_cannot_be_replaced_is_refused(memory: WorkspaceMemory) -> None:
-    """Nothing is stored."""
+    """The error names the id, and the new note is not stored."""
     before = memory.path.read_bytes()
     for named, error, says in (
         ("m-9", NotFoundError, "no memory with id"),

@@ -5,12 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from commonplace.judge import PairVerdict
+from commonplace.judge import PairVerdict, Verdict
 from commonplace.workspace.model.config import InjectMode, MemoryConfig
 from commonplace.workspace.model.memories import Note, NoteDraft, NoteScope
 from commonplace.workspace.rules.context_block import select
 from commonplace.workspace.rules.pair_lines import PairLine, read_lines, text_name, to_bytes
 from commonplace.workspace.rules.repetition import closest, find_repeated, relatives_of
+from support.judging import both_ways, decide
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DEFAULT = MemoryConfig()
@@ -59,11 +60,13 @@ def test_the_closest_notes_are_compared() -> None:
 
 @pytest.mark.requirement("TRU-05.3")
 @pytest.mark.parametrize("mode", [InjectMode.RELEVANT, InjectMode.RECENT_ONLY])
-def test_a_block_shows_rewordings_once(mode: InjectMode) -> None:
+def test_a_block_shows_rewordings_once(mode: InjectMode, monkeypatch: pytest.MonkeyPatch) -> None:
     """The newest of those that fit alike; a flagged one takes no place."""
+    never, reworded = "Never deploy on Fridays", "Don't deploy on Fridays"
+    decide(monkeypatch, both_ways(Verdict.SAME, never, reworded))
     notes = [
-        note(1, "Never deploy on Fridays"),
-        note(2, "Don't deploy on Fridays"),
+        note(1, never),
+        note(2, reworded),
         note(3, "Ask before a deploy on the weekend"),
     ]
     config = MemoryConfig(inject_mode=mode)

@@ -121,7 +121,7 @@ def _sourced(item: Item | PastItem | Unreadable) -> Item | PastItem | Unreadable
     return replace(item, source=item.source or Trust.IMPORT) if is_sourced else item
 
 
-def _shown(done: Imported) -> str:
+def _text(done: Imported) -> str:
     """Return the text of an item, with the reason of its outcome; of a refused item the reason alone."""
     text = collapse_whitespace(done.text)[:TEXT_CHARS]
     if done.outcome is ItemOutcome.REWORDED:
@@ -131,12 +131,12 @@ def _shown(done: Imported) -> str:
 
 def _answer(source: str, done: list[Imported], *, dry_run: bool) -> Answer:
     found = counts(done)
-    shown = done if dry_run else [each for each in done if each.outcome in _EXPLAINED]
-    rows = [(each.outcome, each.kind, _shown(each)) for each in shown]
+    listed = done if dry_run else [each for each in done if each.outcome in _EXPLAINED]
+    rows = [(each.outcome, each.kind, _text(each)) for each in listed]
     title = f"{source}: {', '.join(f'{number} {outcome}' for outcome, number in found.items())}"
     items = [
         {"outcome": each.outcome, "kind": each.kind, "text": each.text, "reason": each.reason}
-        for each in (done if dry_run else shown)
+        for each in listed
     ]
     if found[ItemOutcome.PAST]:
         title += f"\n{NOT_KEPT}"

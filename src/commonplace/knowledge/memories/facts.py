@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -14,6 +14,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import Source
 from commonplace.knowledge.entities.registry import merged_error
 from commonplace.knowledge.entities.subjects import Subjects, find_subjects, link_subjects, plain_type
+from commonplace.knowledge.memories.fact_receipts import FactReceipt, receipt_of, with_hints
 from commonplace.knowledge.memories.replaced import find_replaced, no_longer_holds, oppose
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
@@ -32,7 +33,7 @@ from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.vectors import Embeddings, embed
 from commonplace.storage.database import Columns
-from commonplace.storage.rows import Noun, read_row
+from commonplace.storage.rows import read_row
 
 _READ_BY: Final = ("content", "scope", "subject", "predicate", "entity_id", "source_episode_id")
 """The columns by which the facts that drafts may supersede are read."""
@@ -45,58 +46,6 @@ _DECIDED: Final = (
 
 _INHERITED: Final = ("importance", "permanence", "valid_from", "valid_to")
 """Columns of the draft of a placement. Tags and metadata are inherited too, as JSON."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NearFact(Noun):
-    """An active fact whose key is another spelling of the key of a new fact.
-
-    See :mod:`~commonplace.knowledge.model.keys`.
-    """
-
-    id: UUID
-    subject: str
-    predicate: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactReceipt:
-    """The outcome of storing a fact.
-
-    Attributes:
-        id: The id of the new fact.
-        superseded_id: The fact that was replaced, if any: that with the same key, else the fact that the call named.
-        entity_id: The entity of the fact, if any, given or named by the subject.
-        period: The period that was read from the words of the fact, if any.
-        superseded_text: The text of the fact that was replaced, if any.
-        superseded_until: When the replaced fact stops being true, if it still holds because the new fact begins later.
-        review_id: The review in which a person may keep both facts, because the replaced fact matters.
-        current_id: The fact with the same key that stays current, because the period of the new fact has ended; the new
-            fact is kept as history.
-        current_text: The text of the fact that stays current, if any.
-        contradicts_id: The more trusted fact with the same key, or that the call named; the new fact is held until a
-            person confirms or forgets it.
-        flags: The reasons why the text looks like an instruction; blocks leave the fact out until a person confirms it.
-        near: The active fact of the scope whose key is another spelling of the new key, if a fact was stored alone and
-            replaced none. Both facts are current.
-        reworded: Whether the replaced fact says the same in other words.
-        opposed_ids: Active facts about the subject that the new fact may contradict; each pair waits for a person.
-    """
-
-    id: UUID
-    superseded_id: UUID | None
-    period: Period | None = None
-    contradicts_id: UUID | None = None
-    flags: tuple[str, ...] = ()
-    entity_id: UUID | None = None
-    superseded_text: str | None = None
-    superseded_until: datetime | None = None
-    review_id: int | None = None
-    current_id: UUID | None = None
-    current_text: str | None = None
-    near: NearFact | None = None
-    reworded: bool = False
-    opposed_ids: tuple[UUID, ...] = ()
 
 
 class Facts:
@@ -197,10 +146,10 @@ class Facts:
                 same_ids=met.same,
             )
             reviews = await queue_reviews(sql, placements, now=now)
-            receipts = [_receipt(each, reviews) for each in placements]
+            receipts = [receipt_of(each, reviews) for each in placements]
             if len(facts) == 1:
                 opposed = await _opposed(sql, placements[0], met, now=now)
-                receipts = [_hinted(facts[0], replace(receipts[0], opposed_ids=opposed), period, near)]
+                receipts = [with_hints(facts[0], replace(receipts[0], opposed_ids=opposed), period, near)]
             return note(receipts)
 
 
@@ -377,26 +326,6 @@ async def queue_reviews(
     return {(row["old_id"], row["new_id"]): row["id"] for row in rows}
 
 
-def _receipt(placement: Placement, reviews: Mapping[tuple[UUID, UUID], int]) -> FactReceipt:
-    """Return the receipt of a placement, with the review of the fact of its key that it replaced."""
-    superseded_id, current_id = placement.superseded_id, placement.current_id
-    entity_id = placement.draft.entity_id
-    text = None if placement.active is None else placement.active.content
-    return FactReceipt(
-        id=placement.id,
-        superseded_id=superseded_id,
-        entity_id=None if entity_id is None else UUID(str(entity_id)),
-        contradicts_id=placement.contradicts_id,
-        flags=placement.flags,
-        superseded_text=superseded_id and text,
-        superseded_until=placement.active_until,
-        review_id=superseded_id and reviews.get((superseded_id, placement.id)),
-        reworded=placement.is_reworded,
-        current_id=current_id,
-        current_text=current_id and text,
-    )
-
-
 async def _near_facts(sql: KnowledgeStatements, fact: FactDraft, embeddings: Embeddings) -> list[SubjectFact]:
     """Return the active facts about the subject of a single fact, those of its key and of near keys first."""
     rows = await sql.near_facts(
@@ -427,22 +356,6 @@ async def _opposed(
     for each in met.opposed:
         await oppose(sql, MemoryType.FACT, placement.id, each, now=now)
     return met.opposed
-
-
-def _hinted(
-    fact: FactDraft, receipt: FactReceipt, period: Period | None, near: Sequence[SubjectFact]
-) -> FactReceipt:
-    """Return the receipt of a single fact with its period, if that was stored, and with the fact of a near key."""
-    is_dated = fact.valid_from is not None or fact.valid_to is not None or receipt.current_id is not None
-    stands_alone = receipt.superseded_id is None and receipt.contradicts_id is None and not receipt.current_id
-    spelt = [each for each in near if each.is_spelling and not each.has_own_key and stands_alone]
-    return replace(
-        receipt,
-        period=period if is_dated else None,
-        near=next(
-            (NearFact(id=each.id, subject=each.subject, predicate=each.predicate) for each in spelt), None
-        ),
-    )
 
 
 async def _require_entities(sql: KnowledgeStatements, ids: set[UUID]) -> None:

@@ -44,33 +44,23 @@ def fact_stances(newer: Statement, older: Sequence[Statement]) -> list[FactStanc
 
     There are at most two comparisons for each older fact.
     """
-    found: list[FactStance] = [(Stance.APART, None)] * len(older)
-    alike = [place for place, each in enumerate(older) if _have_one_predicate(newer, each)]
+    places = range(len(older))
+    alike = {place for place in places if _have_one_predicate(newer, older[place])}
     values = [place for place in alike if not (_is_sentence(newer) and _is_sentence(older[place]))]
-    _judge(found, newer, older, values, _whole)
-    _judge(found, newer, older, [place for place in range(len(older)) if place not in values], _content)
-    doubted = [
-        place for place, (stance, _) in enumerate(found) if place not in alike and stance is not Stance.APART
-    ]
-    by_content = list(found)
-    _judge(found, newer, older, doubted, _whole)
-    for place in doubted:
-        if found[place][0] is not by_content[place][0]:
-            found[place] = Stance.APART, found[place][1]
-    return found
+    sentences = [place for place in places if place not in values]
+    stances = _judged(newer, older, values, _whole) | _judged(newer, older, sentences, _content)
+    doubted = [place for place in places if place not in alike and stances[place][0] is not Stance.APART]
+    for place, (stance, grounds) in _judged(newer, older, doubted, _whole).items():
+        stances[place] = (stance if stance is stances[place][0] else Stance.APART, grounds)
+    return [stances[place] for place in places]
 
 
-def _judge(
-    found: list[FactStance],
-    newer: Statement,
-    older: Sequence[Statement],
-    places: Sequence[int],
-    text_of: Callable[[Statement], str],
-) -> None:
-    """Write the stances on some of the older facts."""
+def _judged(
+    newer: Statement, older: Sequence[Statement], places: Sequence[int], text_of: Callable[[Statement], str]
+) -> dict[int, FactStance]:
+    """Return the stances on the older facts at some places."""
     judged = find_stances(text_of(newer), [text_of(older[place]) for place in places])
-    for place, stance in zip(places, judged, strict=True):
-        found[place] = stance
+    return dict(zip(places, judged, strict=True))
 
 
 def _have_one_predicate(fact: Statement, other: Statement) -> bool:

@@ -169,8 +169,8 @@ async def memory_store_fact(
         replaces=replaces,
         metadata=metadata,
     )
-    said = {name: value for name, value in json_fields(receipt).items() if value not in (None, [], False)}
-    return cast("StoredFact", said)
+    answer = {name: value for name, value in json_fields(receipt).items() if value not in (None, [], False)}
+    return cast("StoredFact", answer)
 
 
 async def memory_store_rule(

@@ -97,8 +97,11 @@ async def _judged(
     for memory, found in zip(near, judgements, strict=True):
         decision = decided.get(pair_name(memory, marker.observation)) if decided else None
         if decision is not None:
-            reason = f"This pair was decided in review: {decision}."
-            judged.append((memory, replace(found, verdict=VERDICT_OF[decision], between=(), reason=reason)))
+            grounds = f"This pair was decided in review: {decision}"
+            decided_pair = replace(
+                found, verdict=VERDICT_OF[decision], between=(), grounds=grounds, texts=None
+            )
+            judged.append((memory, decided_pair))
         elif asks_model and found.between:
             judged.append((memory, replace(found, verdict=Verdict.DOUBTFUL)))
         else:

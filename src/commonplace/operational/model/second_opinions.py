@@ -66,7 +66,7 @@ class OpinionCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondOpinion:
-    """What a model said about the doubtful pairs after a session, and what it cost.
+    """The decisions of a model on the doubtful pairs after a session, and their cost.
 
     Attributes:
         model: The name of the model or CLI, as in the setting ``model``.

@@ -36,7 +36,7 @@ class OperationalSecondOpinions:
         self._home = home
 
     async def figures(self) -> OpinionFigures:
-        """Return what the calls of the last 24 hours came to."""
+        """Return the number and cost of the calls of the last 24 hours."""
         async with self._store.reading() as sql:
             return await second_opinions.figures(sql, self._store.now())
 
@@ -70,13 +70,13 @@ class OperationalSecondOpinions:
         return OpinionCall(id=call_id, pairs=tuple(pairs))
 
     async def end(self, call: OpinionCall, opinion: SecondOpinion, *, is_answered: bool) -> None:
-        """Store what a call came to.
+        """Store the result of a call.
 
         Args:
             call: The call.
-            opinion: What it came to.
-            is_answered: Whether the model answered or refused to, so that asking again about the same pairs may help
-                as little.
+            opinion: The decisions and the cost.
+            is_answered: Whether the model answered, or refused to answer. Another call about the same pairs may then
+                decide nothing either.
         """
         async with self._store.writing() as sql:
             await second_opinions.end(sql, call, opinion, is_answered=is_answered)

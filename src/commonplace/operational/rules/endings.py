@@ -44,7 +44,7 @@ class Ending(NamedTuple):
 
     @property
     def saying(self) -> Saying | None:
-        """What the agent says; ``None`` if the ending does not name one memory."""
+        """The verdict that the ending gives on its memory; ``None`` if it does not name exactly one."""
         if len(self.memories) != 1:
             return None
         (named,) = self.memories

@@ -76,7 +76,7 @@ class RunReport:
         session: The row of the session; ``None`` if the database could not be reached.
         receipts: A receipt for each marker that was stored or refused.
         transcript: The file of a stream that is not stored completely; the next run stores it.
-        second_opinion: What a model said about the doubtful pairs; ``None`` if nobody was asked.
+        second_opinion: The decisions of a model on the doubtful pairs; ``None`` if nobody was asked.
     """
 
     outcome: RunOutcome

@@ -183,7 +183,7 @@ async def ask_model(
         limited: Whether the limits hold; a person who asks for it may exceed them.
 
     Returns:
-        What it came to, also if the model failed, or ``None`` if no pair waits.
+        The decisions, or the reason why there are none; ``None`` if no pair waits.
 
     Raises:
         StorageError: The database cannot be reached or written.

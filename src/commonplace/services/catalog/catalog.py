@@ -40,7 +40,7 @@ from commonplace.workspace import Note, remark_on
 _OVER: Final = frozenset({MemoryState.REPLACED, MemoryState.FORGOTTEN, MemoryState.EXPIRED})
 _MOST_MERGES: Final = 20
 _REPLACING: Final = {"replaces": True}
-"""What an undo needs after a fact or rule replaced another; the memory links the two."""
+"""Marks the undo of a fact or rule that replaced another. It needs no more, because a link joins the two."""
 
 
 class Catalog:

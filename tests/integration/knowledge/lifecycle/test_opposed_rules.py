@@ -8,11 +8,13 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.core.sources import Source
+from commonplace.judge import Verdict
 from commonplace.knowledge import GLOBAL_SCOPE, BlockStyle, MemoryType, RuleDraft, RuleReceipt, short_id
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.model.kinds import Rule
 from commonplace.knowledge.storage_functions import store_rule, store_rules
+from support.judging import both_ways, decide
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -21,6 +23,12 @@ NEVER, REWORDED, AFTER = (
     "Don't deploy on Fridays",
     "Deploy on Fridays after 14:00",
 )
+
+
+@pytest.fixture(autouse=True)
+def verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first two texts say the same."""
+    decide(monkeypatch, both_ways(Verdict.SAME, NEVER, REWORDED))
 
 
 def person(memory: KnowledgeMemory) -> KnowledgeMemory:

@@ -6,10 +6,12 @@ from uuid import UUID
 import pytest
 
 from commonplace.core.sources import Source
+from commonplace.judge import Verdict
 from commonplace.knowledge.model.kinds import PINNED, Rule
 from commonplace.knowledge.model.maturity import Maturity
 from commonplace.knowledge.model.search_results import Scores, SearchResult
 from commonplace.knowledge.rules.rewordings import rewordings, without_rewordings
+from support.judging import both_ways, decide
 from support.memories import a_fact, a_rule
 
 NEVER, REWORDED, AFTER = (
@@ -17,6 +19,12 @@ NEVER, REWORDED, AFTER = (
     "Don't deploy on Fridays",
     "Deploy on Fridays after 14:00",
 )
+
+
+@pytest.fixture(autouse=True)
+def verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first two texts say the same."""
+    decide(monkeypatch, both_ways(Verdict.SAME, NEVER, REWORDED))
 
 
 def rules(*texts: str) -> list[Rule]:
