@@ -77,8 +77,8 @@ class BlockStyle:
         note: Whether to explain the lines, if there is room; a caller that explains several blocks at once leaves the
             note out.
         ids: Whether lines end with a short id for feedback, such as ``[f:3k7q2]``, as far as there is room, and name
-            the memories that they stand for: ``[f:3k7q2, also f:9m4xc]``, or another value of the same key, or a rule
-            that the rule may contradict.
+            the memories that they stand for: ``[f:3k7q2, also f:9m4xc]``, or another value of the same key, or a memory
+            that it may contradict.
         dates: Whether lines show the date of the last confirmation of their memory.
         sources: Whether lines name the source of the memory.
         filled: Whether memories that are relevant to a prompt fill the budget, past the number of lines that the
@@ -248,7 +248,7 @@ def render_context(
         stale: The ids of the memories whose source no longer holds; their lines say so.
         until: The facts that hold until a fact begins, by the id of the later fact; its line shows their text.
         folded: The memories that a memory stands for, by its id.
-        opposed: The rule that a rule may contradict, by its id; with ids, its line says so.
+        opposed: The memory that a memory may contradict, by its id; with ids, its line says so.
         told: Receives the id of each memory with a line.
 
     Returns:
@@ -336,13 +336,13 @@ def render_line(
     """Return a fact or rule as one line in the form of the specification; a fact has its confidence of today.
 
     The line of a fact that begins in the future always says when, and which fact holds until then. ``others`` are
-    other values of the same key, and ``opposed`` is a rule that the rule may contradict; the line names them.
+    other values of the same key, and ``opposed`` is a memory that it may contradict; the line names them.
     """
     content = data_line(memory.content)
     flag = f", source: {memory.trust}" if with_source else ""
     flag += ", its source has changed" if is_stale else ""
     flag += "".join(f", other value: {_beside(each)}" for each in others)
-    flag += "" if opposed is None else f", may contradict {short_id(MemoryType.RULE, opposed)}"
+    flag += "" if opposed is None else f", may contradict {short_id(memory.memory_type, opposed)}"
     seen = f", as of {memory.last_confirmed_at or memory.created_at:%Y-%m-%d}" if with_date else ""
     if isinstance(memory, Rule):
         standing = f"maturity: {memory.maturity}, effectiveness: {memory.effectiveness_score:.2f}{seen}{flag}"

@@ -124,7 +124,7 @@ class ContextBlocks:
     ) -> str:
         """Recall the memories of a request and at most ``pinned`` pinned facts and rules each, and render them.
 
-        With ``marks``, rules that contradict each other and wait for a person are marked.
+        With ``marks``, memories that contradict each other and wait for a person are marked.
         """
         request = await add_vector(request, self._session.engine)
         weights = self._session.config.retrieval.score_weights
@@ -147,12 +147,12 @@ class ContextBlocks:
 
 
 async def _opposed(sql: KnowledgeStatements, memories: Iterable[Memory]) -> dict[UUID, UUID]:
-    """Return the rules among the memories that contradict each other and wait for a person, each with the other."""
-    rules = list({each.id for each in memories if isinstance(each, Rule)})
-    if len(rules) < 2:  # noqa: PLR2004 - a pair
+    """Return the memories that contradict another one of them and wait for a person, each with the other."""
+    ids = list({each.id for each in memories})
+    if len(ids) < 2:  # noqa: PLR2004 - a pair
         return {}
     opposed: dict[UUID, UUID] = {}
-    for pair in await sql.opposed_among(ids=rules):
+    for pair in await sql.opposed_among(ids=ids):
         opposed |= {pair["older_id"]: pair["newer_id"], pair["newer_id"]: pair["older_id"]}
     return opposed
 

@@ -9,7 +9,7 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import ConflictError
 from commonplace.core.sources import Source
 from commonplace.judge import Verdict
-from commonplace.knowledge import FactDraft
+from commonplace.knowledge import BlockStyle, FactDraft, MemoryType, short_id
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.kinds import PINNED, Fact, Validity
 from commonplace.knowledge.storage_functions import store_fact
@@ -138,6 +138,25 @@ async def test_a_correction_under_another_predicate_waits(
     await person(knowledge).confirm("fact", old.id)
     with pytest.raises(ConflictError, match="more trusted"):
         await knowledge.reviews.opposed.decide("fact", old.id, new.id, "corrects")
+
+
+@pytest.mark.requirement("TRU-05.2")
+async def test_facts_that_wait_are_marked_in_a_block_until_a_person_decides(
+    knowledge: KnowledgeMemory,
+) -> None:
+    """With ids alone, as rules are."""
+    old = await knowledge.store_fact(**KEPT)
+    with deciding(judged(Verdict.CORRECT, OTHER)):
+        new = await knowledge.store_fact(**OTHER)
+    ids = [short_id(MemoryType.FACT, each.id) for each in (old, new)]
+    block = await knowledge.context("how long are the backups kept", "ops", style=BlockStyle(ids=True))
+    for own, other in (ids, reversed(ids)):
+        assert f", may contradict {other}) [{own}]" in block
+    assert "may contradict" not in await knowledge.context("how long are the backups kept", "ops")
+    await knowledge.reviews.opposed.decide("fact", old.id, new.id, "distinct")
+    assert "may contradict" not in await knowledge.context(
+        "how long are the backups kept", "ops", style=BlockStyle(ids=True)
+    )
 
 
 @pytest.mark.parametrize(

@@ -116,11 +116,12 @@ LIMIT :limit;
 
 -- name: opposed_among(ids)
 -- columns: older_id UUID, newer_id UUID
--- The pairs of these rules of which the newer one contradicts the older one by a link, and that no person told apart.
+-- The pairs of these facts and rules of which the newer one contradicts the older one by a link, and that no person told
+-- apart.
 SELECT target_id AS older_id, source_id AS newer_id
 FROM memory_links AS link
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_type = 'rule' AND target_type = 'rule'
-  AND relation = 'contradicts' AND source_id = ANY(CAST(:ids AS uuid[])) AND target_id = ANY(CAST(:ids AS uuid[]))
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_type IN ('fact', 'rule')
+  AND target_type = source_type AND relation = 'contradicts' AND source_id = ANY(CAST(:ids AS uuid[])) AND target_id = ANY(CAST(:ids AS uuid[]))
   AND NOT EXISTS (
     SELECT FROM told_apart
     WHERE tenant_id = link.tenant_id AND first_id = least(source_id, target_id)
