@@ -71,8 +71,11 @@ SESSION_CHARS: Final = 400
 SESSIONS_CHARS: Final = 1_600
 SESSIONS_TITLE: Final = "## Earlier Sessions"
 
-HOST_STYLE: Final = BlockStyle(note=False, ids=True, dates=True, filled=True)
-"""The lines of knowledge memory in a briefing, and those for the prompt of an agent host."""
+HOST_STYLE: Final = BlockStyle(note=False, ids=True, dates=True, filled=True, by_use=False)
+"""The lines of knowledge memory in a briefing, and those for the prompt of an agent host.
+
+Many prompts of one session recall the same memories, and none of these uses may make the next answer worse.
+"""
 
 _TRIES: Final = 4
 _NOTE_ID: Final = re.compile(r"^- \((m-(\d+))(?=[,)])", re.MULTILINE)

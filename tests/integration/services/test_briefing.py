@@ -456,3 +456,17 @@ async def test_every_line_of_a_briefing_says_how_old_it_is(memories: Memories, c
     blocks = [(await memories.operational.context()).text, await memories.workspace.context("port")]
     blocks.append(await memories.knowledge.context("staging port", "shop", style=BlockStyle(note=False)))
     assert day not in "".join(blocks)
+
+
+@pytest.mark.requirement("SHW-01.1")
+async def test_a_use_changes_nothing_in_a_briefing(memories: Memories, clock: ManualClock) -> None:
+    """The specified block ranks what was used before what was not."""
+    await remember(memories, count=12)
+    clock.advance(minutes=1)
+    specified = await memories.knowledge.context("staging port", "shop")
+    briefing = await brief(memories)
+    for number in (3, 9):
+        (first, *_) = await memories.knowledge.recall(f"54{number:02}", limit=1)
+        assert f"54{number:02}" in first.memory.content
+    assert await memories.knowledge.context("staging port", "shop") != specified
+    assert await brief(memories) == briefing

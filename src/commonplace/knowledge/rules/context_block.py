@@ -83,6 +83,7 @@ class BlockStyle:
         sources: Whether lines name the source of the memory.
         filled: Whether memories that are relevant to a prompt fill the budget, past the number of lines that the
             specification sets.
+        by_use: Whether a recent use ranks a memory higher, as in the specified score.
     """
 
     note: bool = True
@@ -90,6 +91,7 @@ class BlockStyle:
     dates: bool = False
     sources: bool = False
     filled: bool = False
+    by_use: bool = True
 
 
 DEFAULT_STYLE: Final = BlockStyle()

@@ -102,7 +102,7 @@ class ContextBlocks:
                 return note(
                     await self._session.unless_out_of_reach(
                         lambda pool: self._block(
-                            pool, request, render, pinned=shares.pinned.items, more=more, marks=style.ids
+                            pool, request, render, pinned=shares.pinned.items, more=more, style=style
                         )
                     )
                 )
@@ -120,21 +120,23 @@ class ContextBlocks:
         *,
         pinned: int,
         more: int,
-        marks: bool,
+        style: BlockStyle,
     ) -> str:
         """Recall the memories of a request and at most ``pinned`` pinned facts and rules each, and render them.
 
-        With ``marks``, memories that contradict each other and wait for a person are marked.
+        Lines with ids mark memories that contradict each other and wait for a person.
         """
         request = await add_vector(request, self._session.engine)
         weights = self._session.config.retrieval.score_weights
+        if not style.by_use:
+            weights = weights.model_copy(update={"recency": 0.0})
         async with unit_of_work(pool, readonly=True, search=True) as sql:
             found, read = await find_memories(
                 sql, request, weights=weights, explain=False, pinned=pinned, more=more
             )
             memories = [*(each.memory for each in found), *read.pinned]
             until = await facts_until(sql, memories, request)
-            opposed = await _opposed(sql, memories) if marks else {}
+            opposed = await _opposed(sql, memories) if style.ids else {}
         return render(
             _statements(each.memory for each in found),
             pinned=_statements(sorted(read.pinned, key=_by_importance)),
