@@ -2,8 +2,8 @@
 
 Pinned memories come first and have their own limit; a pinned memory that is too long is shortened. Each other section
 first takes its best memories, up to its reserve, so that facts cannot crowd out rules. Then memories of both sections
-are taken in the order of their scores. A memory that does not fit is skipped, so that a long memory does not exclude
-shorter ones. Each memory takes one line. Short ids use the remaining room.
+are taken in the order of their scores. The line of a long text shows an excerpt. A memory that does not fit is
+skipped, so that it does not exclude shorter ones. Each memory takes one line. Short ids use the remaining room.
 Source: KNW-20, KNW-34.
 """
 
@@ -20,6 +20,7 @@ from commonplace.knowledge.model.kinds import Fact, Memory, MemoryType, Rule
 from commonplace.knowledge.model.quotas import BlockPart, ContextQuotas, SectionQuota
 from commonplace.knowledge.model.short_ids import short_id
 from commonplace.knowledge.rules.deduplication import is_outranked, same_words
+from commonplace.knowledge.rules.excerpt import excerpt
 from commonplace.prompts.data_lines import data_line
 
 CONTEXT_HEADER: Final = "# Memory Context\n"
@@ -43,6 +44,11 @@ BESIDE_CHARS: Final = 200
 NONE_UNTIL: Final[Mapping[UUID, Fact]] = MappingProxyType({})
 NONE_FOLDED: Final[Mapping[UUID, Sequence[Memory]]] = MappingProxyType({})
 NONE_OPPOSED: Final[Mapping[UUID, UUID]] = MappingProxyType({})
+
+LONG_CHARS: Final = 1_500
+"""A longer text of a recalled memory is shown as an excerpt."""
+
+EXCERPT_CHARS: Final = 600
 
 LEAST_SHORTENED: Final = 80
 """The minimum length to which the text of a pinned memory is shortened."""
@@ -144,6 +150,7 @@ class _Body:
         room: int,
         quotas: ContextQuotas,
         *,
+        topic: str,
         today: date,
         style: BlockStyle,
         stale: Collection[UUID],
@@ -153,6 +160,7 @@ class _Body:
     ) -> None:
         self._sections = {part: _Section(part, getattr(quotas, part), budget) for part in BlockPart}
         self._room = room
+        self._topic = topic
         self._today = today
         self._style = style
         self._stale = stale
@@ -164,7 +172,9 @@ class _Body:
 
     def take(self, part: BlockPart, place: int, memory: Fact | Rule) -> None:
         """Add the line of a memory to a section if it fits; a pinned memory is shortened to fit."""
-        line = self._line(memory)
+        is_long = part is not BlockPart.PINNED and len(memory.content) > LONG_CHARS
+        text = excerpt(memory.content, self._topic, EXCERPT_CHARS) if is_long else memory.content
+        line = self._line(replace(memory, content=text))
         excess = len(line) - self._sections[part].room_for_line(self._room)
         length = len(memory.content) - excess
         if part is BlockPart.PINNED and excess > 0 and length >= LEAST_SHORTENED:
@@ -228,6 +238,7 @@ def render_context(
     pinned: Sequence[Fact | Rule] = (),
     budget_tokens: int,
     today: date,
+    topic: str = "",
     limit: int = MAX_LINES,
     quotas: ContextQuotas = DEFAULT_QUOTAS,
     style: BlockStyle = DEFAULT_STYLE,
@@ -244,6 +255,7 @@ def render_context(
         pinned: The pinned memories, the most important first. Of equal texts, the first is shown.
         budget_tokens: The budget in tokens of four characters.
         today: The date for the note.
+        topic: The prompt, for excerpts of long texts.
         limit: The maximum number of lines of recalled memories.
         quotas: The quotas of the sections.
         style: The additions to the lines.
@@ -264,6 +276,7 @@ def render_context(
         budget,
         budget - len(CONTEXT_HEADER) - len(note),
         quotas,
+        topic=topic,
         today=today,
         style=style,
         stale=stale,

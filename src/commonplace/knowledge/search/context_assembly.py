@@ -92,6 +92,7 @@ class ContextBlocks:
         render = partial(
             render_context,
             budget_tokens=budget,
+            topic=request.query,
             limit=request.limit + more,
             quotas=shares,
             style=replace(style, sources=style.sources or retrieval.show_sources),

@@ -39,8 +39,10 @@ async def test_the_block_holds_what_a_recall_in_the_butler_s_scope_finds(
     """Twenty memories of this scope and the global one, and none of another."""
     await remember(knowledge_pool, engine, clock)
 
-    block = await memory_context(knowledge_pool, engine, "which tent", "travel", clock=clock)
-    expected = await recall(knowledge_pool, engine, "which tent", scope="travel", limit=20, clock=clock)
+    block = await memory_context(knowledge_pool, engine, "is the tent green", "travel", clock=clock)
+    expected = await recall(
+        knowledge_pool, engine, "is the tent green", scope="travel", limit=20, clock=clock
+    )
 
     assert block.startswith("# Memory Context\n")
     assert block.count("\n- ") == len(expected) == 20
@@ -92,6 +94,28 @@ async def test_quotas_decide_what_a_section_takes(
 
     assert block.count("\n- ") == 3
     assert "## Active Rules" not in block
+
+
+@pytest.mark.requirement("SHW-03.1")
+@pytest.mark.parametrize("length", [2_000, 500_000])
+async def test_a_document_shows_its_passage_and_hides_nothing(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock, length: int
+) -> None:
+    """A fact that is a whole document has a line like any other, about what the prompt asks."""
+    await remember(knowledge_pool, engine, clock)
+    needle = "The tent of the scouts is green and lies in the cellar"
+    filling = "The protocol goes on about nothing at all. " * (length // 43)
+    document = FactDraft(subject="scouts", predicate="protocol", content=f"{filling}{needle}. {filling}")
+    await store_facts(knowledge_pool, engine, [document], clock=clock)
+
+    block = await memory_context(
+        knowledge_pool, engine, "is the tent of the scouts green or in the cellar", "travel", clock=clock
+    )
+
+    (line,) = [line for line in block.splitlines() if line.startswith("- [scouts] [protocol]: … ")]
+    assert needle in line
+    assert len(line) < 700
+    assert block.count("The tent is green") > 10
 
 
 async def test_a_long_prompt_is_searched_for_by_its_beginning(
