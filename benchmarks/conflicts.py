@@ -1,6 +1,6 @@
 """Measure which digests contradict or repeat each other, on labelled pairs.
 
-``python benchmarks/conflicts.py [--authors NAME ...] [--unseen] [--json]`` adds the newer text of each pair to
+``python benchmarks/conflicts.py [--authors NAME ...] [--set-aside] [--json]`` adds the newer text of each pair to
 a space of ten digests: the older text, and nine later ones that the same author wrote about other things.
 
 - ``missed``: correct, and the newer digest does not contradict the older one
@@ -10,8 +10,8 @@ a space of ten digests: the older text, and nine later ones that the same author
 - ``lost``: correct or distinct, and one of the two can go as a repetition
 
 The network learned nothing from the authors who are measured by default, but the thresholds of
-:mod:`commonplace.judge.stances` were chosen on their pairs. ``--unseen`` measures the authors of ``data/judge``, who
-wrote after the network was made.
+:mod:`commonplace.judge.stances` were chosen on their pairs. ``--set-aside`` measures the authors from whom nothing was
+learned or chosen.
 """
 
 import argparse
@@ -30,8 +30,7 @@ from commonplace.apps.rules.repetitions import find_repetition
 from commonplace.judge.network import open_network
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "training" / "judge"))
-from corpus import KEPT, Pair, read_pairs
-from judge import unseen
+from corpus import KEPT, SET_ASIDE, Pair, read_pairs
 
 KINDS: Final = frozenset({"digest", "fact", "rule", "note"})
 """The kinds of text that conversations come to; a lesson is about a service."""
@@ -123,11 +122,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--authors", nargs="+", default=sorted(KEPT), help="measure pairs of these authors")
-    parser.add_argument("--unseen", action="store_true", help="measure the authors of data/judge")
+    parser.add_argument("--set-aside", action="store_true", help="measure the authors set aside")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
     open_network()  # Without its weights nothing contradicts anything, and the figures would mean nothing.
-    pairs = unseen() if arguments.unseen else read_pairs(arguments.authors)
+    pairs = read_pairs(SET_ASIDE if arguments.set_aside else arguments.authors)
     by_author: dict[str, list[Pair]] = {}
     for pair in pairs:
         if pair.kind in KINDS:

@@ -1,10 +1,9 @@
 """Measure the judge on labelled pairs, by author, by language and by kind of text.
 
-``python benchmarks/judge.py [--authors NAME ...] [--unseen] [--set-aside] [--errors] [--json]`` judges pairs of
+``python benchmarks/judge.py [--authors NAME ...] [--set-aside] [--errors] [--json]`` judges pairs of
 ``training/judge``. By default they are of the authors who were kept for choosing thresholds and for tests; nothing was
-learned from them. ``--unseen`` judges ``benchmarks/data/judge``, written after the network and measured once; the next
-network may learn from them. ``--set-aside`` judges the pairs of the authors whom nobody looks at before the last
-network.
+learned from them. ``--set-aside`` judges the pairs of the authors from whom nothing was learned or chosen; their
+published figures were taken once.
 
 - ``wrong``: same, refine or distinct, and judged a correction: a true memory loses confidence
 - ``lost``: a correction that is not judged one
@@ -34,7 +33,6 @@ from commonplace.judge import Compared, Judgement, Verdict, judge
 sys.path.insert(0, str(Path(__file__).parents[1] / "training" / "judge"))
 from corpus import KEPT, SET_ASIDE, Pair, read_pairs
 
-UNSEEN: Final = Path(__file__).parent / "data" / "judge"
 JOINED: Final = frozenset({Verdict.SAME, Verdict.REFINE})
 METRICS: Final[Mapping[str, tuple[frozenset[str], Callable[[Verdict, str], bool]]]] = {
     "wrong": (frozenset({"same", "refine", "distinct"}), lambda verdict, _: verdict is Verdict.CORRECT),
@@ -90,17 +88,6 @@ def tables(judged: Sequence[Judged]) -> dict[str, Figures]:
     }
 
 
-def unseen() -> list[Pair]:
-    """Return the pairs that were written after the network, by author."""
-    found: list[Pair] = []
-    for file in sorted(UNSEEN.glob("*.jsonl")):
-        for row in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
-            row |= {"author": file.stem, "language": row.pop("lang")}
-            del row["differs"]
-            found.append(Pair(**row))
-    return found
-
-
 def embedding_s(texts: Sequence[str]) -> float:
     """Return the processor time of embedding texts, in seconds."""
     engine = EmbeddingEngine(EmbeddingOptions())
@@ -114,20 +101,13 @@ def main() -> int:
     """Run the measurement; the exit status is 1 if a figure of all pairs is beyond its limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--authors", nargs="+", help="judge the pairs of these authors")
-    parser.add_argument(
-        "--unseen", action="store_true", help="judge the pairs that were written after the network"
-    )
     parser.add_argument("--set-aside", action="store_true", help="judge the pairs of the authors set aside")
     parser.add_argument(
         "--errors", action="store_true", help="print the pairs with another verdict than their label"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
-    pairs = (
-        unseen()
-        if arguments.unseen
-        else read_pairs(SET_ASIDE if arguments.set_aside else arguments.authors or KEPT)
-    )
+    pairs = read_pairs(SET_ASIDE if arguments.set_aside else arguments.authors or KEPT)
     judge.compare("warm", "up")
     started = time.process_time()
     judgements = judge.compare_all([Compared(pair.old, pair.new) for pair in pairs])
