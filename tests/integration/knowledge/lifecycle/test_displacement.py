@@ -10,9 +10,11 @@ import pytest
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.sources import Source
+from commonplace.judge import Verdict
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.kinds import Episode, Fact, Validity
 from commonplace.knowledge.store.unit_of_work import unit_of_work
+from support.judging import deciding
 
 pytestmark = [pytest.mark.usefixtures("tenant"), pytest.mark.requirement("LIF-05.2")]
 
@@ -82,7 +84,8 @@ async def test_an_answer_about_a_pair_keeps_the_more_trusted_memory(
     person = by(knowledge, Source.PERSON)
     if kind == "fact":
         older = (await person.store_fact(subject="Northwind", predicate="IBAN", content="DE89")).id
-        newer = (await knowledge.store_fact(**KEY, content="DE12")).id
+        with deciding({("Northwind IBAN: DE89", "Northwind iban: DE12"): Verdict.DISTINCT}):
+            newer = (await knowledge.store_fact(**KEY, content="DE12")).id
     else:
         older = (await person.store_rule(content="DE89")).id
         newer = (await knowledge.store_rule(content="DE12")).id
