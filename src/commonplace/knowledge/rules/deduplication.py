@@ -11,7 +11,6 @@ from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge.model.keys import plain_key
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, PINNED, Episode, Fact, Memory, Rule
 from commonplace.knowledge.model.search_results import SearchResult
-from commonplace.knowledge.rules.rewordings import without_rewordings
 from commonplace.knowledge.rules.safety import is_safety
 
 
@@ -19,8 +18,8 @@ def folded(found: Sequence[SearchResult], *, scoped: bool) -> list[SearchResult]
     """Return the results without repetitions, in their order; each names the memories that it stands for.
 
     Of equal texts, the first stays. If a scope was requested, only the most trusted of the facts with one subject and
-    predicate stays, and of equally trusted facts the newest, whether it is global or of that scope. Rules that say the
-    same in other words fold too. Memories that :func:`never_folds` stay as well, unless the other one is more trusted.
+    predicate stays, and of equally trusted facts the newest, whether it is global or of that scope. Memories that
+    :func:`never_folds` stay as well, unless the other one is more trusted.
     """
     keys = [_pile(each.memory, scoped=scoped) for each in found]
     piles: dict[Hashable, list[SearchResult]] = {}
@@ -35,7 +34,7 @@ def folded(found: Sequence[SearchResult], *, scoped: bool) -> list[SearchResult]
             lines.append(each.standing_for(_hidden(piles[key], each)))
         elif _stays(each.memory, heads[key].memory):
             lines.append(each)
-    return without_rewordings(lines)
+    return lines
 
 
 def same_words(memory: Memory) -> Hashable:

@@ -12,6 +12,7 @@ from commonplace.knowledge.model.search_results import Scores, SearchResult
 from commonplace.knowledge.rules.deduplication import folded
 from commonplace.knowledge.rules.explanation import explain_recall
 from commonplace.knowledge.rules.relevance import DEPTH, LEAST_SHOWN, Relevance, relevant
+from commonplace.knowledge.rules.rewordings import without_rewordings
 from commonplace.knowledge.rules.scoring import score, tie_break
 from commonplace.knowledge.search.candidates import ReadMemories, read_candidates
 from commonplace.knowledge.search.future_facts import with_until
@@ -114,7 +115,7 @@ async def find_memories(
     first = max(LEAST_SHOWN, request.limit) if request.text else len(found)
     best = sorted(found[:first], key=lambda each: (-_weight(each), *tie_break(each.memory)))
     rest = {each.memory.id for each in found[first:]}
-    found = folded([*best, *found[first:]], scoped=request.is_scoped)
+    found = without_rewordings(folded([*best, *found[first:]], scoped=request.is_scoped))
     related = await find_related(sql, found, request, explain=explain)
     if related:
         direct = [each for each in found if each.memory.id not in rest]

@@ -123,12 +123,13 @@ async def test_the_specified_functions_insert_each_rule(knowledge: KnowledgeMemo
 
 @pytest.mark.requirement("TRU-05", "TRU-05.3")
 async def test_rewordings_are_shown_once(knowledge: KnowledgeMemory) -> None:
-    """The better one, in searches and blocks; each wording is a rule that can be read and found by its words."""
+    """The better one, in recalls and blocks; each wording is a rule that can be read and searched for."""
     first = await stored(knowledge, NEVER)
     receipt = await stored(knowledge, REWORDED)
     assert (receipt.repeated, receipt.same_ids, receipt.opposed_ids) == (False, (first.id,), ())
     await stored(knowledge, "Answer in German")
-    assert len(await knowledge.search("deploy on fridays", types=["rule"])) == 2
+    assert len(await knowledge.search("deploy on fridays", types=["rule"])) == 3
+    assert len(await knowledge.recall("deploy on fridays", min_relevance=0.0)) == 2
     block = await knowledge.context("deploy on fridays", "ops")
     assert block.count("deploy on Fridays") == 1
     assert await texts(knowledge) == ["Answer in German", REWORDED, NEVER]
