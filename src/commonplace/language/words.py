@@ -1,6 +1,7 @@
 """Words of short texts, for comparisons and searches."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -34,6 +35,22 @@ def tokens(text: str) -> tuple[str, ...]:
         rest = _UNSPACED.sub(" ", word) if runs else word
         found += rest.split()
     return tuple(found)
+
+
+def places_of_words(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the place and the letters of each word of a text, as it stands there.
+
+    In scripts without spaces, each pair of characters is a word.
+    """
+    for found in _WORD.finditer(text):
+        word = found[0]
+        runs = () if word.isascii() else _UNSPACED.finditer(word)
+        pairs = [
+            (found.start() + run.start() + at, pair)
+            for run in runs
+            for at, pair in enumerate(character_pairs(run[0]))
+        ]
+        yield from pairs or [(found.start(), word)]
 
 
 @lru_cache(maxsize=4096)

@@ -74,7 +74,7 @@ SESSIONS_TITLE: Final = "## Earlier Sessions"
 HOST_STYLE: Final = BlockStyle(note=False, ids=True, dates=True, filled=True, by_use=False)
 """The lines of knowledge memory in a briefing, and those for the prompt of an agent host.
 
-Many prompts of one session recall the same memories, and none of these uses may make the next answer worse.
+Uses do not rank: a recall of the same session must not change what its later prompts get.
 """
 
 _TRIES: Final = 4

@@ -187,6 +187,22 @@ def test_every_memory_of_a_briefing_has_a_reason(run: Run) -> None:
     assert pinned.startswith("It is pinned, so every prompt shows it.")
 
 
+@pytest.mark.requirement("ONE-02.2", "SHW-01.1")
+def test_reasons_are_those_of_the_ranking_in_the_order_of_the_text(run: Run) -> None:
+    """A recent use does not rank in a briefing; a document has its place though the text shows a part of it."""
+    document = f"{'Nothing was decided. ' * 90}The deploy of checkout needs two people. {'Nor here. ' * 90}"
+    run(f'knowledge store-fact checkout minutes "{document}" --scope sample')
+    run('knowledge recall "deploy of checkout" --scope sample')
+    told = run('context --why --json --prompt "deploy of checkout" --butler sample').json
+    (section,) = (each for each in told["sections"] if each["name"] == "knowledge")
+    text = section["text"]
+    assert "The deploy of checkout needs two people." in text
+    shown = [each for each in told["reasons"] if each["memory"]["kind"] in {"fact", "rule"}]
+    places = [text.index(f"[{each['memory']['short_id']}") for each in shown]
+    assert places == sorted(places)
+    assert any("recency 1.00 times 0," in each["why"] for each in shown)
+
+
 @pytest.mark.requirement("ONE-02.3")
 @pytest.mark.parametrize(
     ("typed", "meant"),

@@ -1,7 +1,8 @@
 """Lines that a conversation was already given, so that no later prompt repeats them.
 
 Each session has a file, ``$COMMONPLACE_HOME/claude-code/<session id>.given``, with a digest of each line. A line counts
-as given until its memory changes; dates, confidence and short ids at the end of a line are ignored.
+as given until its memory changes, and another passage of a long text is another line. Dates, confidence and short ids
+at the end of a line are ignored.
 """
 
 import re

@@ -34,6 +34,10 @@ class ScoreWeights(BaseModel):
     recency: Weight = 0.2
     confidence: Weight = 0.1
 
+    def without_recency(self) -> "ScoreWeights":
+        """Return the weights with which uses count nothing."""
+        return self.model_copy(update={"recency": 0.0})
+
 
 class RetrievalConfig(BaseModel):
     """``[modules.memory.retrieval]``: defaults of searches and blocks."""

@@ -21,6 +21,7 @@ from commonplace.knowledge.model.quotas import BlockPart, ContextQuotas, Section
 from commonplace.knowledge.model.short_ids import short_id
 from commonplace.knowledge.rules.deduplication import is_outranked, same_words
 from commonplace.knowledge.rules.excerpt import excerpt
+from commonplace.knowledge.rules.safety import tells_of_danger
 from commonplace.prompts.data_lines import data_line
 
 CONTEXT_HEADER: Final = "# Memory Context\n"
@@ -46,7 +47,7 @@ NONE_FOLDED: Final[Mapping[UUID, Sequence[Memory]]] = MappingProxyType({})
 NONE_OPPOSED: Final[Mapping[UUID, UUID]] = MappingProxyType({})
 
 LONG_CHARS: Final = 1_500
-"""A longer text of a recalled memory is shown as an excerpt."""
+"""A longer text of a recalled memory is shown as an excerpt, as is a shorter one that does not fit."""
 
 EXCERPT_CHARS: Final = 600
 
@@ -171,18 +172,33 @@ class _Body:
         self.shown: list[tuple[BlockPart, int, Fact | Rule]] = []
 
     def take(self, part: BlockPart, place: int, memory: Fact | Rule) -> None:
-        """Add the line of a memory to a section if it fits; a pinned memory is shortened to fit."""
-        is_long = part is not BlockPart.PINNED and len(memory.content) > LONG_CHARS
-        text = excerpt(memory.content, self._topic, EXCERPT_CHARS) if is_long else memory.content
-        line = self._line(replace(memory, content=text))
-        excess = len(line) - self._sections[part].room_for_line(self._room)
-        length = len(memory.content) - excess
-        if part is BlockPart.PINNED and excess > 0 and length >= LEAST_SHORTENED:
-            line = self._line(replace(memory, content=trim_to(memory.content, length)))
+        """Add the line of a memory to a section if it fits, with less of its text if the text is long."""
+        line = self._line(memory)
+        room = self._sections[part].room_for_line(self._room)
+        text = self._shortened(part, memory, len(line) - room) if room > 0 else memory.content
+        if text != memory.content:
+            line = self._line(replace(memory, content=text))
         took = self._sections[part].take(place, line, self._room)
         if took:
             self._room -= took
             self.shown.append((part, place, memory))
+
+    def _shortened(self, part: BlockPart, memory: Fact | Rule, excess: int) -> str:
+        """Return the text for a line that is ``excess`` characters too long.
+
+        A pinned memory keeps as much of its beginning as fits. Of a long fact, the passage about the topic is shown.
+        Rules, and facts on which somebody's safety may depend, keep their beginning, which says whether the rest is
+        wanted or forbidden.
+        """
+        text = memory.content
+        if part is BlockPart.PINNED:
+            length = len(text) - excess
+            return trim_to(text, length) if excess > 0 and length >= LEAST_SHORTENED else text
+        if excess <= 0 and len(text) <= LONG_CHARS:
+            return text
+        if isinstance(memory, Rule) or tells_of_danger(memory):
+            return trim_to(text, EXCERPT_CHARS)
+        return excerpt(text, self._topic, EXCERPT_CHARS)
 
     def _line(self, memory: Fact | Rule) -> str:
         return render_line(

@@ -6,42 +6,73 @@ its line shows the passage that shares most words with the topic.
 Source: SHW-03.
 """
 
-import re
-from itertools import islice
-from typing import Final
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Final, NamedTuple
 
 from commonplace.core.text import trim_to
-from commonplace.language.words import content_words
-
-MOST_PLACES: Final = 500
-"""The number of places with a word of the topic that are compared."""
+from commonplace.language.words import content_words, places_of_words
 
 CUT: Final = "… "
 
 
 def excerpt(text: str, topic: str, chars: int) -> str:
-    """Return a text, or of a longer one the passage of at most ``chars`` characters that is about a topic.
+    """Return a text, or the passage of a longer one that shares most words with a topic.
 
-    A passage has a word of the topic in its middle. Of those that share as many words with the topic, the first is
-    returned. Cut ends are marked with ``…``.
+    Of passages with as many of the words, the one that has them closest together is returned, with as much before them
+    as behind them. Cut ends are marked with ``…``. Without a word of the topic, the text begins at its beginning.
+
+    Args:
+        text: Any text.
+        topic: What the passage shall be about.
+        chars: The maximum length of the passage.
     """
     if len(text) <= chars:
         return text
-    wanted = content_words(topic)
-    any_word = re.compile("|".join(map(_beginning, sorted(wanted))) or r"(?!)", re.IGNORECASE)
-    places = [found.start() for found in islice(any_word.finditer(text), MOST_PLACES)]
-
-    def shared(start: int) -> tuple[int, int]:
-        return len(wanted & content_words(text[start : start + chars])), -start
-
-    start = max((max(0, place - chars // 2) for place in places), key=shared, default=0)
-    if start == 0:
+    room = chars - len(CUT)
+    places = [each for each in _places(text, content_words(topic)) if each.end - each.start <= room]
+    first, last = _closest(places, room)
+    start = min((first + last - room) // 2, len(text) - room)
+    if start <= 0:
         return trim_to(text, chars)
-    space = text.find(" ", start, start + chars // 4)
+    space = text.find(" ", start, first)
     start = start if space < 0 else space + 1
-    return f"{CUT}{trim_to(text[start:], chars - len(CUT))}"
+    return f"{CUT}{trim_to(text[start:], room)}"
 
 
-def _beginning(word: str) -> str:
-    """Return a pattern for words that begin with a word; scripts without spaces have no beginnings."""
-    return rf"\b{re.escape(word)}" if word.isascii() else re.escape(word)
+class _Place(NamedTuple):
+    """Where a text has a word of the topic."""
+
+    start: int
+    end: int
+    word: str
+
+
+def _places(text: str, topic_words: frozenset[str]) -> Iterator[_Place]:
+    """Yield the places with a word of the topic."""
+
+    @cache
+    def shared(word: str) -> frozenset[str]:
+        return topic_words & content_words(word)
+
+    for start, word in places_of_words(text):
+        for each in shared(word):
+            yield _Place(start, start + len(word), each)
+
+
+def _closest(places: Sequence[_Place], chars: int) -> tuple[int, int]:
+    """Return the start and the end of the shortest run of places, within a length, that has most different words."""
+    counts, different, left = Counter[str](), 0, 0
+    best, run = (0, 0), (0, 0)
+    for place in places:
+        different += counts[place.word] == 0
+        counts[place.word] += 1
+        while place.end - places[left].start > chars or counts[places[left].word] > 1:
+            counts[places[left].word] -= 1
+            different -= counts[places[left].word] == 0
+            left += 1
+        start = places[left].start
+        if (different, start - place.end) > best:
+            best, run = (different, start - place.end), (start, place.end)
+    return run

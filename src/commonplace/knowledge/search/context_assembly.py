@@ -130,7 +130,7 @@ class ContextBlocks:
         request = await add_vector(request, self._session.engine)
         weights = self._session.config.retrieval.score_weights
         if not style.by_use:
-            weights = weights.model_copy(update={"recency": 0.0})
+            weights = weights.without_recency()
         async with unit_of_work(pool, readonly=True, search=True) as sql:
             found, read = await find_memories(
                 sql, request, weights=weights, explain=False, pinned=pinned, more=more

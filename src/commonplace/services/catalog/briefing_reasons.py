@@ -91,9 +91,11 @@ class BriefingReasons:
         }
 
     async def recalled(self, min_relevance: float | None = None) -> Sequence[SearchResult]:
-        """Return the facts and rules that fit the prompt, best first, with explanations."""
-        return await self.opened.knowledge().recall(
+        """Return the facts and rules that fit the prompt, ranked as in a briefing, with explanations."""
+        knowledge = self.opened.knowledge()
+        return await knowledge.recall(
             self.prompt,
+            weights=knowledge.config.retrieval.score_weights.without_recency(),
             min_relevance=min_relevance,
             narrowing=Narrowing(scope=self.butler or GLOBAL_SCOPE),
             limit=MOST_RECALLED,
@@ -132,7 +134,13 @@ class BriefingReasons:
             with suppress(NotFoundError):  # Another process may have deleted it meanwhile.
                 memories.append(entries.get(each) or await self.catalog.show(f"{prefix}{each}"))
         text = without_past(section.text)
-        return sorted(memories, key=lambda entry: text.find(as_data(entry.content)))
+
+        def place(entry: CatalogEntry) -> int:
+            """Return where the text shows a memory; a line with an excerpt is found by its id."""
+            at = text.find(as_data(entry.content))
+            return at if at >= 0 else text.find(f"[{entry.id}")
+
+        return sorted(memories, key=place)
 
 
 def lesson_reason(entry: CatalogEntry) -> MemoryReason:

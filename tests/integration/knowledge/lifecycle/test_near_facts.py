@@ -144,7 +144,7 @@ async def test_a_correction_under_another_predicate_waits(
 async def test_facts_that_wait_are_marked_in_a_block_until_a_person_decides(
     knowledge: KnowledgeMemory,
 ) -> None:
-    """With ids alone, as rules are."""
+    """Only blocks with ids mark them."""
     old = await knowledge.store_fact(**KEPT)
     with deciding(judged(Verdict.CORRECT, OTHER)):
         new = await knowledge.store_fact(**OTHER)

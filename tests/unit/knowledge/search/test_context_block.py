@@ -84,11 +84,24 @@ def test_memories_are_taken_by_score_over_both_sections() -> None:
 
 @pytest.mark.requirement("KNW-20.2")
 def test_a_memory_that_does_not_fit_lets_the_shorter_ones_behind_it_in() -> None:
-    """One long text cannot empty the block; a longer one is an excerpt."""
-    block = render_context([fact("long " * 300), fact("short")], budget_tokens=200)
+    """One long text cannot empty the block."""
+    block = render_context([fact("long " * 300), fact("short")], budget_tokens=60)
 
     assert "short" in block
     assert "long" not in block
+
+
+@pytest.mark.requirement("SHW-03.1")
+@pytest.mark.parametrize(("words", "budget"), [(400, ROOMY), (250, 200)], ids=["long", "too long to fit"])
+def test_a_long_text_is_shown_in_part(words: int, budget: int) -> None:
+    """A fact by the passage about the topic, a rule and a fact about a danger by their beginnings."""
+    text = f"{'long ' * words}needle {'long ' * words}"
+
+    assert "… long" in render_context([fact(text)], budget_tokens=budget, topic="needle")
+    for memory in (rule(f"Never: {text}"), fact(f"Allergic to: {text}")):
+        block = render_context([memory], budget_tokens=budget, topic="needle")
+        assert memory.content[:100] in block
+        assert "needle" not in block
 
 
 @pytest.mark.requirement("KNW-34.2")

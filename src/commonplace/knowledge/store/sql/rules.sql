@@ -121,7 +121,8 @@ LIMIT :limit;
 SELECT target_id AS older_id, source_id AS newer_id
 FROM memory_links AS link
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_type IN ('fact', 'rule')
-  AND target_type = source_type AND relation = 'contradicts' AND source_id = ANY(CAST(:ids AS uuid[])) AND target_id = ANY(CAST(:ids AS uuid[]))
+  AND target_type = source_type AND relation = 'contradicts'
+  AND source_id = ANY(CAST(:ids AS uuid[])) AND target_id = ANY(CAST(:ids AS uuid[]))
   AND NOT EXISTS (
     SELECT FROM told_apart
     WHERE tenant_id = link.tenant_id AND first_id = least(source_id, target_id)

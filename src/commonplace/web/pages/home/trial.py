@@ -32,8 +32,8 @@ MOST_LINES: Final = 40
 MOST_MISSED: Final = 8
 BUDGET: Final = "It does not fit into the token budget."
 
-WEIGHTS: Final = tuple(ScoreWeights.model_fields)
-"""The parts of the score of facts and rules."""
+WEIGHTS: Final = tuple(name for name in ScoreWeights.model_fields if name != "recency")
+"""The parts of the score that rank the facts and rules of a briefing."""
 
 Weight = Annotated[float | None, Field(ge=0.0, le=1.0)]
 
@@ -50,7 +50,6 @@ class TrialAddress(Address):
     budget: BudgetTokens = DEFAULT_BUDGET_TOKENS
     relevance: Weight = None
     importance: Weight = None
-    recency: Weight = None
     confidence: Weight = None
 
     @property
