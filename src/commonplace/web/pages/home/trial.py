@@ -108,7 +108,7 @@ async def trial(
         source_of=_source_of,
         projects=projects,
         titles={each: name for each, name in projects if each != GLOBAL_SCOPE},
-        weights=weights.model_dump(),
+        weights=weights.model_dump(include=set(WEIGHTS)),
         services=[("", "Any"), *((name, name) for name in services)],
         apps=[
             ("", "None"),
