@@ -39,5 +39,5 @@ def _is_alive(pid: int) -> bool:
     """Return whether a process runs; a zombie, whose parent was a test, does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # The second one if it ends while its file is read.
         return False
