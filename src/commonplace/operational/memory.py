@@ -192,13 +192,20 @@ class OperationalMemory:
         )
 
     async def context(
-        self, *, budget_tokens: int | None = None, services: Sequence[str] = (), dates: bool = False
+        self,
+        *,
+        budget_tokens: int | None = None,
+        services: Sequence[str] = (),
+        others: bool = True,
+        dates: bool = False,
     ) -> MemoryContext:
         """Return the block of memories for the next session's system prompt.
 
         Args:
             budget_tokens: The budget of the whole block; ``None`` for the setting ``memory_budget``.
             services: The services that the session will check; their memories are chosen first.
+            others: Whether memories of other services follow. Without them, general memories are chosen with those of
+                the services, and none if there are no services.
             dates: Whether each line has the day on which its memory was last seen or edited.
 
         Source: OPS-06, OPS-07, OPS-15, OPS-19.
@@ -214,6 +221,7 @@ class OperationalMemory:
                 sql,
                 budget_tokens=budget,
                 services=names,
+                others=others,
                 holds=self.quarantine.holds,
                 zone=self._zone,
                 dates=dates,

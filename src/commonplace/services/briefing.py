@@ -21,6 +21,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import date, tzinfo
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from commonplace import apps as app_memory
@@ -45,6 +46,7 @@ from commonplace.language.relative_days import lines_with_past, with_dates
 from commonplace.prompts.data_lines import data_line
 from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
 from commonplace.services.health import Aspect, notice_of, read_health, warnings_of
+from commonplace.services.named_services import lessons_for, project_text
 from commonplace.services.opening import Memories, OpenedMemories
 from commonplace.services.team_client import TeamClient
 from commonplace.workspace import HEADER as WORKSPACE_TITLE
@@ -152,12 +154,14 @@ async def brief(
     besides: Collection[BriefingPart] = (),
     service: TeamClient | None = None,
     but_session: str | None = None,
+    project: Path | None = None,
 ) -> Briefing:
     """Open the memories of the settings, build the block, and close them.
 
     A memory that cannot be opened or cannot answer has no section. If ``knowledge`` is an open memory, it is used and
     stays open. The memories of the sections in ``besides`` are not opened. A service, if given, writes the sections of
-    knowledge memory instead of the memory on this machine. See :func:`build_briefing` for the other arguments.
+    knowledge memory instead of the memory on this machine. In the directory ``project``, lessons are shown of services
+    that the prompt or the project names (SHW-05). See :func:`build_briefing` for the other arguments.
 
     Raises:
         InvalidInputError: See :func:`build_briefing`.
@@ -165,7 +169,9 @@ async def brief(
     async with AsyncExitStack() as stack:
         unasked = besides if app is not None else {*besides, BriefingPart.APPS}
         opened = await OpenedMemories.open(stack, settings, knowledge=knowledge, besides=unasked)
-        sources = _sources(opened, prompt=prompt, app=app, butler=butler, but_session=but_session)
+        sources = _sources(
+            opened, prompt=prompt, app=app, butler=butler, but_session=but_session, project=project
+        )
         if service is not None:
             sources = [_at_service(service, source, prompt, butler, but_session) for source in sources]
         today = utc_now().astimezone(settings.zone).date()
@@ -324,12 +330,19 @@ def _sources(
     app: str | None,
     butler: str | None,
     but_session: str | None = None,
+    project: Path | None = None,
 ) -> list[_Source]:
     if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
         raise InvalidInputError("prompt", "text", prompt)
 
     async def operational(chars: int | None) -> tuple[str, Iterable[object]]:
-        block = await opened.operational().context(budget_tokens=_tokens(chars), dates=True)
+        memory = opened.operational()
+        if project is None:
+            block = await memory.context(budget_tokens=_tokens(chars), dates=True)
+        else:
+            block = await lessons_for(
+                memory, f"{prompt}\n{project_text(project)}", budget_tokens=_tokens(chars)
+            )
         return block.text, block.memory_ids
 
     async def apps(chars: int | None) -> tuple[str, Iterable[object]]:

@@ -16,6 +16,7 @@ from commonplace.hosts.hooks.prompt_hook import RECALL_TOKENS, user_prompt
 from commonplace.hosts.hooks.seen_lines import SeenLines
 from commonplace.hosts.hooks.session_hooks import session_end, session_start
 from commonplace.hosts.hooks.sessions import SessionRecords
+from commonplace.operational import OperationalMemory
 from commonplace.prompts.injected import FRAME_CHARS
 from commonplace.services.briefing import sessions_block
 from commonplace.workspace import WorkspaceMemory
@@ -190,3 +191,41 @@ async def test_a_session_without_time_to_learn_logs_no_error(
     assert OWNER in briefing
     (record,) = [each for each in caplog.records if "learning took longer than 0 s" in each.getMessage()]
     assert record.levelname == "WARNING"
+
+
+@pytest.mark.requirement("SHW-05.1")
+async def test_a_project_gets_the_lessons_of_services_that_it_names(
+    call: HookCall, knowledge_url: str, engine: EmbeddingEngine, tmp_path: Path
+) -> None:
+    """A shop's session hears nothing of a NAS; with a compose file that has a NAS, it does, and general lessons too."""
+    async with OperationalMemory.open(call.settings) as lessons:
+        await lessons.add(category="timing", service="home-nas", observation="Takes an hour to sync")
+        await lessons.add(category="behavior", observation="The VPN drops at night")
+        await lessons.add(category="timing", service="jellyfin", observation="Takes 60s to start")
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine) as memory:
+        assert await session_start(replace(call, source="startup"), memory) == ""
+        compose = call.settings.workspace / "compose.yaml"
+        compose.write_text("services:\n  home_nas:\n    image: nas:1\n")
+        named = await session_start(replace(call, source="clear"), memory)
+    assert "Takes an hour to sync" in named
+    assert "The VPN drops at night" in named
+    assert "Takes 60s" not in named
+
+
+@pytest.mark.requirement("SHW-05.2")
+async def test_a_prompt_gets_the_lessons_of_services_that_it_names_once(
+    call: HookCall, knowledge_url: str, engine: EmbeddingEngine, tmp_path: Path
+) -> None:
+    """Whatever the case of the name; a heading has lines below it; half of a name is no name."""
+    async with OperationalMemory.open(call.settings) as lessons:
+        await lessons.add(category="timing", service="home-nas", observation="Takes an hour to sync")
+        await lessons.add(category="timing", service="jellyfin", observation="Takes 60s to start")
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine) as memory:
+        ask = partial(replace, call)
+        assert await user_prompt(ask(prompt="Plan a trip home"), memory) == ""
+        first = await user_prompt(ask(prompt="Why is Jellyfin down?"), memory)
+        both = await user_prompt(ask(prompt="Restart jellyfin and the Home NAS"), memory)
+    assert "### jellyfin\n- [timing] Takes 60s to start" in first
+    assert "hour" not in first
+    assert "### home-nas\n- [timing] Takes an hour to sync" in both
+    assert "jellyfin" not in both

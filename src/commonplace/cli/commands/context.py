@@ -54,11 +54,15 @@ async def context(
     """
     chosen = settings()
     own = butler or Projects(chosen.home).butler_for(chosen.workspace)
+    project = chosen.workspace if own is not None and butler is None else None
     if why:
-        return _explained(
-            *await brief_with_reasons(chosen, prompt=prompt, app=app_id, butler=own, budget_tokens=budget)
+        briefing, reasons = await brief_with_reasons(
+            chosen, prompt=prompt, app=app_id, butler=own, budget_tokens=budget, project=project
         )
-    briefing = await brief(chosen, prompt=prompt, app=app_id, butler=own, budget_tokens=budget)
+        return _explained(briefing, reasons)
+    briefing = await brief(
+        chosen, prompt=prompt, app=app_id, butler=own, budget_tokens=budget, project=project
+    )
     return Answer(briefing, briefing.text)
 
 

@@ -11,8 +11,10 @@ from commonplace.hosts.hooks.hook_input import HookCall
 from commonplace.hosts.hooks.seen_lines import SeenLines
 from commonplace.knowledge import MAX_PROMPT_CHARS, KnowledgeMemory
 from commonplace.language.relative_days import lines_with_past
+from commonplace.operational import OperationalMemory
 from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed_data
 from commonplace.services.briefing import HOST_STYLE, BriefingPart, sessions_block, with_short_ids
+from commonplace.services.named_services import lessons_for
 from commonplace.services.team_client import TeamClient
 from commonplace.workspace import HEADER, WorkspaceMemory
 
@@ -21,6 +23,9 @@ MAX_INJECTED_CHARS: Final = 10_000
 
 RECALL_TOKENS: Final = 700
 """The budget of knowledge memory for one prompt; the budget of workspace memory is in ``agent.json``."""
+
+LESSON_TOKENS: Final = 300
+"""The budget of the lessons of services that a prompt names."""
 
 LOOKED_THROUGH_TOKENS: Final = 3_000
 """The number of memories to recall before memories that the conversation already has are left out."""
@@ -31,22 +36,43 @@ _log = logging.getLogger(__name__)
 
 
 async def user_prompt(call: HookCall, memory: KnowledgeMemory) -> str:
-    """Return workspace memories, and facts, rules and sessions above the minimum relevance, but none a second time."""
+    """Return the memories that fit a prompt, but none a second time.
+
+    These are memories of the workspace, lessons of services that the prompt names, and facts, rules and sessions above
+    the minimum relevance.
+    """
     seen = SeenLines(call.settings.home, call.session_id)
     today = utc_now().astimezone(call.settings.zone).date()
-    notes, *recalled = [
+    lessons, notes, *recalled = [
         seen.fresh(as_data(lines_with_past(block, today)))
-        for block in (await _notes(call), *await _recalled(call, memory))
+        for block in (await _lessons(call), await _notes(call), *await _recalled(call, memory))
     ]
     shares = share_budget([len(block) for block in recalled], budget_chars(RECALL_TOKENS))
     recalled = [cut_lines(block, share, title="") for block, share in zip(recalled, shares, strict=True)]
-    room = MAX_INJECTED_CHARS - FRAME_CHARS - sum(len(BETWEEN) + len(block) for block in ("", *recalled))
-    text = framed_data([cut_lines(notes, room, title=HEADER), *recalled])
+    room = (
+        MAX_INJECTED_CHARS
+        - FRAME_CHARS
+        - sum(len(BETWEEN) + len(block) for block in ("", lessons, *recalled))
+    )
+    text = framed_data([lessons, cut_lines(notes, room, title=HEADER), *recalled])
     try:
         seen.add(text)
     except OSError as error:
         _log.error("session %s: later prompts may repeat this one's memories: %s", call.session_id, error)
     return text
+
+
+async def _lessons(call: HookCall) -> str:
+    """Return the lessons of the services that a prompt names; empty if operational memory is new or fails."""
+    settings = call.settings
+    if call.service is not None or not (settings.database_is_postgres or settings.database_path.exists()):
+        return ""
+    try:
+        async with OperationalMemory.open(settings) as operational:
+            return (await lessons_for(operational, call.prompt, budget_tokens=LESSON_TOKENS)).text
+    except CommonplaceError as error:
+        _log.error("session %s: a prompt gets no lessons: %s", call.session_id, error)
+        return ""
 
 
 async def _notes(call: HookCall) -> str:

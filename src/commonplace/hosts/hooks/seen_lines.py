@@ -15,8 +15,8 @@ from commonplace.core.directories import make_directories
 from commonplace.hosts.hooks.sessions import DIRECTORY, GIVEN_SUFFIX
 
 ITEM: Final = "- "
-HEADING: Final = "## "
 _DIGEST_BYTES: Final = 9
+_HEADING: Final = re.compile(r"(#+) ")
 _STANDING: Final = re.compile(
     r"( \((?:confidence|maturity): [^()]*\))?( \[[efr]:\w+(?:, also [efr]:\w+)*\])?$"
 )
@@ -44,8 +44,8 @@ class SeenLines:
         headings: list[str] = []
         for line in block.split("\n"):
             if not line.startswith(ITEM):
-                if line.startswith(HEADING):
-                    headings = list(takewhile(lambda each: not each.startswith(HEADING), headings))
+                if level := _level(line):
+                    headings = list(takewhile(lambda each: _level(each) < level, headings))
                 headings.append(line)
             elif _digest(line) not in known:
                 kept += [*headings, line]
@@ -86,3 +86,9 @@ class SeenLines:
 
 def _digest(line: str) -> str:
     return blake2b(_STANDING.sub("", line).encode(), digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def _level(line: str) -> int:
+    """Return the number of signs of a heading, 0 for another line."""
+    heading = _HEADING.match(line)
+    return len(heading[1]) if heading else 0

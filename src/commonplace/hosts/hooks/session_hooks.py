@@ -57,6 +57,7 @@ async def session_start(
             besides=_left_out(call),
             service=call.service,
             but_session=call.session_id,
+            project=call.settings.workspace if call.has_workspace else None,
         )
     return _unseen(call, briefing, today=memory.clock().date())
 

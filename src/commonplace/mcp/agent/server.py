@@ -195,6 +195,7 @@ class HomeMemories:
 
     async def _brief(self, *, prompt: str, butler: str | None, budget_tokens: int | None) -> str:
         brief = import_module("commonplace.services.briefing").brief
+        is_own = butler is not None and butler == self._view.butler
         text: str = (
             await brief(
                 self._settings,
@@ -203,6 +204,7 @@ class HomeMemories:
                 budget_tokens=budget_tokens,
                 knowledge=None if self._service else self._facts,
                 service=self._service,
+                project=self._settings.workspace if is_own else None,
             )
         ).text
         return text

@@ -58,8 +58,11 @@ def from_settings(settings: Settings, **options: Any) -> Give:  # noqa: ANN401 -
 
     async def give(*, prompt: str = "", app: str | None = None, butler: str | None = None) -> str:
         own = butler or Projects(settings.home).butler_for(settings.workspace)
+        project = settings.workspace if own is not None and butler is None else None
         brief = import_module("commonplace.services.briefing").brief
-        text: str = (await brief(settings, prompt=prompt, app=app, butler=own, **options)).text
+        text: str = (
+            await brief(settings, prompt=prompt, app=app, butler=own, project=project, **options)
+        ).text
         return text
 
     return give

@@ -11,6 +11,7 @@ from datetime import UTC, tzinfo
 
 from commonplace.core.confidence import ACTIVE_THRESHOLD
 from commonplace.operational.model.context import LessonCandidate, MemoryContext
+from commonplace.operational.model.markers import GENERAL
 from commonplace.operational.rules.context_block import SHORTEST_BULLET_CHARS, BlockBuilder
 from commonplace.operational.store.statements import OperationalStatements
 from commonplace.storage.rows import read_row
@@ -21,15 +22,17 @@ async def build_memory_context(
     *,
     budget_tokens: int,
     services: Sequence[str] = (),
+    others: bool = True,
     holds: Callable[[str], bool] = lambda _: False,
     zone: tzinfo = UTC,
     dates: bool = False,
 ) -> MemoryContext:
     """Read memories until the budget is spent, and render them.
 
-    ``sql`` is one consistent view, so that its pages fit together. The memories of ``services`` are chosen first. A
-    memory for whose text ``holds`` returns true is in quarantine and not shown. ``zone`` decides which
-    day "tomorrow" was. ``dates`` shows when each memory was last seen or edited.
+    ``sql`` is one consistent view, so that its pages fit together. The memories of ``services`` are chosen first;
+    without ``others``, general ones follow, and none of other services. A memory for whose text ``holds`` returns true
+    is in quarantine and not shown. ``zone`` decides which day "tomorrow" was. ``dates`` shows when each memory was last
+    seen or edited.
     """
     builder = BlockBuilder(
         eligible=await sql.count_eligible(threshold=float(ACTIVE_THRESHOLD)),
@@ -40,7 +43,10 @@ async def build_memory_context(
     )
     if services:
         await _offer(sql, builder, services=f",{','.join(services).lower()},")
-    await _offer(sql, builder, services="")
+    if others:
+        await _offer(sql, builder, services="")
+    elif services:
+        await _offer(sql, builder, services=f",{GENERAL},")
     return builder.build()
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -38,7 +39,13 @@ class MemoryReason:
 
 
 async def brief_with_reasons(
-    settings: Settings, *, prompt: str, app: str | None, butler: str | None, budget_tokens: int | None
+    settings: Settings,
+    *,
+    prompt: str,
+    app: str | None,
+    butler: str | None,
+    budget_tokens: int | None,
+    project: Path | None = None,
 ) -> tuple[Briefing, list[MemoryReason]]:
     """Return a briefing, and the reason for each memory in it.
 
@@ -54,6 +61,7 @@ async def brief_with_reasons(
             butler=butler,
             budget_tokens=budget_tokens,
             knowledge=opened.knowledge(),
+            project=project,
         )
         reasons = BriefingReasons(
             opened=opened, catalog=Catalog(opened, settings.home), prompt=prompt, app=app or "", butler=butler

@@ -95,7 +95,7 @@ SELECT count(*) FROM memories WHERE active = 1 AND confidence >= :threshold;
 
 -- name: eligible(threshold, max_chars, services, after_confidence, after_updated_at, after_id, limit)
 -- Memories that still fit the block, after the last one that was read: most trusted first, then most recent. A
--- lower-case list such as ',a,b,' limits them to these services. `correction` is the text of the active memory that
+-- lower-case list such as ',a,b,' limits them to these services; 'general' stands for no service. `correction` is the text of the active memory that
 -- contradicted a memory after it was last seen or edited.
 SELECT m.id, m.service, m.category, m.observation, m.confidence, m.created_at, m.updated_at,
   later.observation AS correction
@@ -108,7 +108,7 @@ LEFT JOIN memory_changes c ON c.id = (
 )
 LEFT JOIN memories later ON later.id = c.related_id AND later.active = 1
 WHERE m.active = 1 AND m.confidence >= :threshold AND length(m.observation) <= :max_chars
-  AND (CAST(:services AS TEXT) = '' OR CAST(:services AS TEXT) LIKE '%,' || lower(m.service) || ',%')
+  AND (CAST(:services AS TEXT) = '' OR CAST(:services AS TEXT) LIKE '%,' || lower(coalesce(m.service, 'general')) || ',%')
   AND (m.confidence, m.updated_at, m.id) < (:after_confidence, CAST(:after_updated_at AS TEXT), :after_id)
 ORDER BY m.confidence DESC, m.updated_at DESC, m.id DESC
 LIMIT :limit;
