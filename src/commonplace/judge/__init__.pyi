@@ -1,9 +1,12 @@
 from commonplace.judge.comparing import Compared as Compared
 from commonplace.judge.comparing import Judge as Judge
 from commonplace.judge.comparing import judge as judge
+from commonplace.judge.inputs import PairInput as PairInput
 from commonplace.judge.network import NETWORK as NETWORK
 from commonplace.judge.network import read_network as read_network
 from commonplace.judge.network import recipe_name as recipe_name
+from commonplace.judge.pair_graph import build_pair_graph as build_pair_graph
+from commonplace.judge.pair_session import PairSession as PairSession
 from commonplace.judge.pairs import PairVerdict as PairVerdict
 from commonplace.judge.remarks import remark as remark
 from commonplace.judge.stances import LEAST_OPPOSED as LEAST_OPPOSED

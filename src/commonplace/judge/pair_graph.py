@@ -1,12 +1,14 @@
-"""The judge's network as an ONNX graph: the layers of MiniLM over two texts at once, and a head of four classes.
+"""A network over two texts at once as an ONNX graph: layers of MiniLM, and a head with some outputs.
 
-The tables of words and positions are those of the shipped embedding model; all other weights are the judge's own, in
-``network.safetensors``, which ``training/judge/fit.py`` writes.
+The tables of words and positions are those of the shipped embedding model; all other weights are the network's own, in
+a file that a script in ``training`` writes. The number of layers and of outputs follows from the file.
 """
 
 # The types of safetensors are partly open.
 # pyright: reportUnknownVariableType=false
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -27,23 +29,25 @@ from commonplace.embedding.onnx_graph import (
 from commonplace.judge.inputs import CLS, ROLES, SEP
 
 ROLE_IDS: Final = "roles"
-CHANCES: Final = "chances"
-CLASSES: Final = 4
+OUTPUTS: Final = "outputs"
 SCALES: Final = ".scales"
-"""The end of the name of a matrix's scales in ``network.safetensors``."""
+"""The end of the name of a matrix's scales in the file of a network."""
 
+_HEAD: Final = "head.output.weight"
+_LAYER: Final = re.compile(r"encoder\.layer\.(\d+)\.")
 _TABLES: Final = ("embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight")
 
 
-def build_pair_graph(weights: Path, network: Path) -> bytes:
-    """Return the graph of the judge's network, as the bytes of its file.
+def build_pair_graph(weights: Path, network: Path, *, as_shares: bool = True) -> bytes:
+    """Return the graph of a network, as the bytes of its file.
 
     Inputs are ``input_ids``, ``roles`` (:data:`~commonplace.judge.inputs.ROLES`) and ``attention_mask``, int64 of shape
-    ``(pairs, tokens)``. The output is ``chances``, float32 of shape ``(pairs, 4)``: same, refine, correct, distinct.
+    ``(pairs, tokens)``. The output is ``outputs``, float32 of shape ``(pairs, number of outputs)``.
 
     Args:
         weights: The safetensors file of the embedding model, with ``config.json`` beside it.
-        network: The judge's own weights.
+        network: The network's own weights.
+        as_shares: Whether the outputs are probabilities that sum to 1, not scores.
 
     Raises:
         ModelDamagedError: A file cannot be read, lacks a tensor, or has a tensor of another shape.
@@ -52,24 +56,34 @@ def build_pair_graph(weights: Path, network: Path) -> bytes:
         shipped = load_file(weights)
         own = restored_weights(load_file(network), SCALES)
     except (OSError, SafetensorError) as error:
-        raise ModelDamagedError(
-            f"the judge's network cannot be read: {error}; reinstall commonplace"
-        ) from error
+        raise ModelDamagedError(f"{network.name} cannot be read: {error}; reinstall commonplace") from error
+    if _HEAD not in own:
+        raise ModelDamagedError(f"{network}: expected the tensor {_HEAD}, found none")
+    config = read_config(weights).model_copy(update={"num_hidden_layers": _layers(own)})
     tensors = own | {name: shipped[name] for name in _TABLES if name in shipped}
-    return _PairGraph(read_config(weights), tensors, str(network), int8=True).serialize()
+    return _PairGraph(config, tensors, str(network), int8=True).serialize(
+        len(own[_HEAD]), as_shares=as_shares
+    )
+
+
+def _layers(names: Iterable[str]) -> int:
+    numbers = [int(match[1]) for name in names if (match := _LAYER.match(name))]
+    return max(numbers, default=-1) + 1
 
 
 class _PairGraph(BertGraph):
-    """The four probabilities of pairs of texts."""
+    """The outputs for pairs of texts."""
 
-    def serialize(self) -> bytes:
+    def serialize(self, outputs: int, *, as_shares: bool) -> bytes:
         hidden = self.layers(self._embeddings())
         wide = self._pooled(hidden)
         size = self.config.hidden_size
         inner = self.node("Tanh", self.linear(wide, "head.dense", 5 * size, size))
-        chances = self.node("Softmax", self.linear(inner, "head.output", size, CLASSES), axis=-1)
+        scores = self.linear(inner, "head.output", size, outputs)
+        if as_shares:
+            scores = self.node("Softmax", scores, axis=-1)
         inputs = (INPUT_IDS, ROLE_IDS, ATTENTION_MASK)
-        return self.finished(CHANCES, inputs, chances, ["batch", CLASSES])
+        return self.finished(OUTPUTS, inputs, scores, ["batch", outputs])
 
     def _embeddings(self) -> str:
         config: BertConfig = self.config

@@ -14,8 +14,9 @@ from commonplace.embedding.backend import EmbeddingOptions
 from commonplace.embedding.model_files import ModelFiles, find_model
 from commonplace.judge import Judge, Verdict
 from commonplace.judge.inputs import MOST_TOKENS, pair_input, with_amounts
-from commonplace.judge.network import BATCH, NETWORK, PairNetwork, open_network
+from commonplace.judge.network import NETWORK, PairNetwork, open_network
 from commonplace.judge.pair_graph import build_pair_graph
+from commonplace.judge.pair_session import BATCH
 from corpus import KEPT, LABELS, SET_ASIDE, learned_authors, read_pairs
 from recipe import figures, recipe
 
