@@ -1,5 +1,6 @@
 """The real claude CLI as a client: its settings as installed, its model scripted."""
 
+import asyncio
 import json
 import os
 import re
@@ -10,12 +11,15 @@ from typing import Any
 
 import pytest
 
+from commonplace.embedding import EmbeddingEngine
 from commonplace.hosts.hooks.learning import QUIET_S
+from commonplace.knowledge import FactDraft
 from commonplace.mcp.agent.server import INSTRUCTIONS
 from support.agent_tools import MOST_TOKENS, MOST_TOOLS, cost, definitions
 from support.claude import claude_environment
 from support.commands import CommandLine, CommandServer, clean_environment
 from support.deadlines import DEADLINE_S
+from support.facade import open_knowledge
 from support.model_api import Asked, Calls, Hangs, ModelApi, Says
 from support.postgres import wait_until
 from support.resident import RESIDENT, end
@@ -179,6 +183,42 @@ def test_one_session_learns_and_the_next_one_knows(claude: Claude, commonplace: 
     assert "Traceback" not in claude.log
     commonplace("uninstall", "claude-code")
     assert sorted(path.name for path in commonplace.directory.iterdir()) == [".aegis", ".commonplace"]
+
+
+@pytest.mark.requirement("SHW-06.1")
+def test_a_prompt_brings_what_the_briefing_left_out(
+    claude: Claude, engine: EmbeddingEngine, knowledge_url: str, commonplace: CommandLine
+) -> None:
+    """The request has the needed fact once, behind the hook of the prompt."""
+    needed = "The boiler shows error E9 when the pressure is under one bar; open the grey valve for ten seconds."
+    asyncio.run(_store_many(knowledge_url, commonplace.home, engine, needed))
+    claude.api.script(Says("Open the grey valve."))
+
+    claude.run("The boiler shows E9 again, what do I do?")
+
+    text = told(claude.api.asked[0])
+    briefing, _, prompt = text.partition("UserPromptSubmit hook success: ")
+    assert "SessionStart:startup hook success: <commonplace_memory>" in briefing
+    assert "shelf 11" in briefing
+    assert "grey valve" not in briefing
+    assert "The boiler shows error E9" in prompt
+    assert text.count("The boiler shows error E9") == 1
+
+
+async def _store_many(url: str, home: Path, engine: EmbeddingEngine, needed: str) -> None:
+    """Store a fact of no importance, and more important ones than a briefing has room for."""
+    others = [
+        FactDraft(
+            subject=f"box {number}",
+            predicate="place",
+            content=f"Box {number} with winter clothes and old letters of the family stands on shelf {number}.",
+            importance=8.0,
+        )
+        for number in range(150)
+    ]
+    async with open_knowledge(url, home, engine=engine) as memory:
+        draft = FactDraft(subject="boiler", predicate="error E9", content=needed, importance=2.0)
+        await memory.store_facts([draft, *others])
 
 
 @pytest.mark.requirement("PRJ-01.1", "PRJ-02.1")
