@@ -49,6 +49,7 @@ class Project:
         clues: The clues by which a clone or a copy is recognised.
         merged_into: The id of the project whose memory it uses instead of its own.
         looks_like: The ids of projects of which it seems to be a clone or a copy.
+        is_off: Whether hooks of hosts do nothing in it.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Project:
     clues: Clues
     merged_into: str | None = None
     looks_like: tuple[str, ...] = ()
+    is_off: bool = False
 
 
 class Projects:
@@ -192,6 +194,13 @@ class Projects:
             raise InvalidInputError("name", f"1 to {MAX_NAME_CHARS} characters", new_name)
         return self._change(self.get(name).id, name=cleaned)
 
+    def switch(self, directory: Path, *, is_off: bool) -> Project:
+        """Switch the hooks of hosts off or on in the project of a directory, and return the project.
+
+        For errors see :meth:`at`.
+        """
+        return self._change(self.at(directory).id, is_off=is_off)
+
     def set_merged(self, project_id: str, into: str | None) -> Project:
         """Make a project use the memory of another project, or its own memory again.
 
@@ -324,6 +333,7 @@ def _project(key: str, entry: Mapping[str, Any]) -> Project:
         clues=Clues(**entry["clues"]),
         merged_into=entry["merged_into"],
         looks_like=tuple(entry["looks_like"]),
+        is_off=bool(entry.get("is_off")),
     )
 
 
@@ -336,6 +346,7 @@ def _entry(project: Project) -> dict[str, object]:
         "clues": asdict(project.clues),
         "merged_into": project.merged_into,
         "looks_like": list(project.looks_like),
+        "is_off": project.is_off,
     }
 
 

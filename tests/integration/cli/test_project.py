@@ -71,6 +71,39 @@ def test_a_project_is_shown_listed_and_renamed(commonplace: CommandLine) -> None
     assert commonplace("project", "rename", "nobody", "x").status == 1
 
 
+@pytest.mark.requirement("PRJ-06.1")
+def test_memory_is_off_in_one_project(commonplace: CommandLine, database: str) -> None:
+    """A prompt gets nothing and a session leaves nothing, in worktrees too; after `on`, both work again."""
+    project, other = (commonplace.at(commonplace.directory / name) for name in ("one", "other"))
+    ids = {each.directory.name: installed(each) for each in (project, other)}
+    store(project, "global", 1, database)
+    fact = "The database listens on 1."
+
+    def prompted(where: CommandLine) -> str:
+        call = {
+            "session_id": str(uuid4()),
+            "transcript_path": "/none",
+            "cwd": str(where.directory),
+            "prompt": "Which port does the database listen on?",
+        }
+        document = json.dumps(call).encode()
+        return where("hook", "user-prompt", stdin=document, COMMONPLACE_POSTGRES_URL=database).out
+
+    assert fact in prompted(project)
+    off = project("project", "off")
+    assert off.out.startswith(f"memory is off in one ({ids['one']})")
+    assert "memory is off here" in project("project", "show").out
+    assert prompted(project) == ""
+    assert fact in prompted(other)
+    session_ends(project, uuid4(), database)
+    episodes = ("Deploy at noon", "--type", "episode", "--json")
+    searched = project("knowledge", "search", *episodes, COMMONPLACE_POSTGRES_URL=database)
+    assert searched.json["results"] == []
+
+    assert project("project", "on").status == 0
+    assert fact in prompted(project)
+
+
 def test_a_merge_shares_one_memory_and_is_taken_back(commonplace: CommandLine, database: str) -> None:
     """The newer of two facts stays; the older one is back after the merge is undone."""
     one, other = (commonplace.at(commonplace.directory / name) for name in ("one", "other"))

@@ -21,6 +21,9 @@ from commonplace.projects import Project, Projects
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="Id or name of a project.")]
+DirectoryArgument = Annotated[
+    Path, typer.Argument(metavar="DIRECTORY", help="A directory.", show_default="this one")
+]
 TypeArgument = Annotated[Literal["fact", "rule"], typer.Argument(metavar="TYPE", help="The kind of memory.")]
 
 
@@ -38,11 +41,7 @@ def group() -> None:
 
 
 @plain()
-async def show(
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIRECTORY", help="A directory.", show_default="this one")
-    ] = Path(),
-) -> Answer:
+async def show(directory: DirectoryArgument = Path()) -> Answer:
     """Show the project of a directory."""
     projects = _projects()
     found = projects.find(directory)
@@ -55,6 +54,8 @@ async def show(
     def text(out: Console) -> None:
         out.print(f"[bold]{shown(found.name)}[/] {found.id}")
         out.print(f"   directory: {shown(str(found.path))}")
+        if found.is_off:
+            out.print("   memory is off here; to continue: commonplace project on")
         if found.merged_into is not None:
             out.print(f"   uses the memory of {projects.standing_for(found).id}")
         for other in _alike(projects, found):
@@ -76,6 +77,26 @@ async def list_projects() -> Answer:
         lambda one: (one.id, one.name, one.path, f"{one.seen_at:%Y-%m-%d}", one.merged_into),
         if_empty="No projects yet. The first session of an installed client creates a project.",
     )
+
+
+@plain()
+async def off(directory: DirectoryArgument = Path()) -> Answer:
+    """Switch memory off in a project: hooks of hosts give it nothing and learn nothing from it.
+
+    This holds in all worktrees, also under an installation for all your projects. The tools of a server that a host
+    starts stay. What was learned before stays too; `commonplace project on` continues.
+    """
+    project = _projects().switch(directory, is_off=True)
+    return Answer(
+        project, f"memory is off in {project.name} ({project.id}); to continue: commonplace project on"
+    )
+
+
+@plain()
+async def on(directory: DirectoryArgument = Path()) -> Answer:
+    """Switch memory on again in a project."""
+    project = _projects().switch(directory, is_off=False)
+    return Answer(project, f"memory is on in {project.name} ({project.id})")
 
 
 @plain()

@@ -19,6 +19,14 @@ HANDLERS: Final = {
 
 
 def handler(event: str) -> Callable[[HookCall, Any], Awaitable[str]]:
-    """Return the function of an event, which takes an open knowledge memory."""
+    """Return the function of an event, which takes an open knowledge memory.
+
+    In a project that is switched off, it does nothing.
+    """
     module, function = HANDLERS[event]
-    return getattr(import_module(f"{PACKAGE}.{module}"), function)
+    work: Callable[[HookCall, Any], Awaitable[str]] = getattr(import_module(f"{PACKAGE}.{module}"), function)
+
+    async def answer(call: HookCall, memory: Any) -> str:  # noqa: ANN401 - an open knowledge memory
+        return "" if call.is_off else await work(call, memory)
+
+    return answer

@@ -65,6 +65,16 @@ class HookCall:
         return self.settings.workspace.is_dir()
 
     @property
+    def is_off(self) -> bool:
+        """Whether the project of the session is switched off.
+
+        Raises:
+            SettingsError: The identity of the project cannot be read.
+        """
+        project = Projects(self.settings.home).find(self.settings.workspace)
+        return project is not None and project.is_off
+
+    @property
     def has_knowledge(self) -> bool:
         """Whether knowledge memory has a database; in a new home, hooks must not wait for its setup."""
         return self.settings.postgres_url is not None or (self.settings.postgres_directory / "data").exists()
