@@ -1,0 +1,102 @@
+"""References to code: what a line says of files and commands that are gone."""
+
+import subprocess
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from commonplace.services.code_references import CodeReferences
+
+pytestmark = pytest.mark.requirement("FOL-03.1")
+
+LIMITS = "- Rate limits are in `src/api/limits.py` (confidence: 0.9) [f:3k7q2]"
+OTHER = "- Ask Ada first"
+
+
+class Project:
+    """A project with a home beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "shop"
+        self.home = folder / "home"
+        self.folder.mkdir()
+        self.write("src/api/limits.py", "LIMIT = 3\n" * 40)
+
+    def write(self, name: str, text: str = "") -> None:
+        """Write a file."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def git(self, *words: str) -> None:
+        """Run a Git command."""
+        who = ("-c", "user.name=a", "-c", "user.email=a@b")
+        subprocess.run(["git", *who, *words], cwd=self.folder, check=True, capture_output=True)
+
+    def checked(self, *lines: str, day: int = 3) -> list[str]:
+        """Check lines on a day of November."""
+        references = CodeReferences(self.folder, self.home, "shop-1", today=date(2026, 11, day))
+        return references.checked("\n".join(["## Key Facts", *lines])).split("\n")[1:]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project with one file."""
+    return Project(tmp_path)
+
+
+def test_a_file_that_went_is_said_in_the_line_and_the_line_comes_last(project: Project) -> None:
+    """With the last day on which it was there; when it is back, nothing is said."""
+    assert project.checked(LIMITS, OTHER) == [LIMITS, OTHER]
+    (project.folder / "src/api/limits.py").unlink()
+    gone = f"{LIMITS} (src/api/limits.py was there on 3 Nov 2026; the file is gone)"
+    assert project.checked(LIMITS, OTHER, day=9) == [OTHER, gone]
+    project.write("src/api/limits.py")
+    assert project.checked(LIMITS, OTHER, day=10) == [LIMITS, OTHER]
+
+
+def test_what_never_was_there_is_not_mentioned(project: Project) -> None:
+    """It may be a file of another project, an address or a fraction; nothing outside of the project is looked at."""
+    lines = [
+        "- The board is at https://grafana.example/d/lat",
+        "- Half (1/2) and/or v1.2 of other/thing.py",
+        "- Secrets are in ../../etc/passwd.txt",
+        "- `make deploy` ships it",
+    ]
+    assert project.checked(*lines) == lines
+    assert not project.home.exists()
+
+
+def test_a_file_that_git_knows_to_have_moved_is_followed(project: Project) -> None:
+    """The line says where it is now."""
+    project.git("init", "-q")
+    project.git("add", ".")
+    project.git("commit", "-qm", "one")
+    project.checked(LIMITS)
+    project.git("mv", "src/api/limits.py", "src/rates.py")
+    project.git("commit", "-qm", "two")
+    assert project.checked(LIMITS) == [f"{LIMITS} (src/api/limits.py is now src/rates.py)"]
+
+
+def test_a_command_that_went_is_said(project: Project) -> None:
+    """Targets of a Makefile and scripts of package.json."""
+    lines = ["- Ship it with `make deploy`", "- Test with npm run e2e"]
+    project.write("Makefile", ".PHONY: deploy\ndeploy: build\n\techo\nX := 1\n")
+    project.write("package.json", '{"scripts": {"e2e": "playwright test"}}')
+    assert project.checked(*lines) == lines
+    project.write("Makefile", "ship:\n")
+    project.write("package.json", "[broken")
+    assert project.checked(*lines) == [
+        f"{lines[0]} (make deploy was there on 3 Nov 2026; it is gone)",
+        f"{lines[1]} (npm run e2e was there on 3 Nov 2026; it is gone)",
+    ]
+
+
+def test_a_damaged_record_is_begun_anew(project: Project) -> None:
+    """A session must start whatever is in the home."""
+    project.checked(LIMITS)
+    (record,) = (project.home / "code").iterdir()
+    record.write_text("{")
+    assert project.checked(LIMITS) == [LIMITS]
+    assert "2026-11-03" in record.read_text()
