@@ -7,7 +7,11 @@ Recall is also measured ``in turn``: each prompt after all prompts before it, wh
 and block are measured on facts and rules, search on all types. With ``--many``, each world also holds other memories,
 which no prompt asks for; see ``recall_corpus.py``.
 
+    python benchmarks/recall.py --worlds kept|set-aside|learned [--json]
     python benchmarks/recall.py --data FILE.jsonl [--many N --among FILE...] [--query-weights float32|int8] [--json]
+
+The worlds of other authors are in ``training/reranker/worlds``. Constants were chosen on those that are kept; nothing
+was learned from those that are set aside.
 """
 
 import argparse
@@ -27,6 +31,8 @@ import asyncpg
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "training" / "reranker"))
 
 from commonplace.core.clock import Clock
 from commonplace.core.request_context import request_context
@@ -48,7 +54,9 @@ from commonplace.storage.postgres import open_pool
 from query_weights import add_query_weights
 from recall_corpus import filled
 from scratch_server import scratch_server
+from worlds import KEPT, SET_ASIDE, learned_worlds, read_worlds
 
+WORLDS = {"kept": KEPT, "set-aside": SET_ASIDE, "learned": learned_worlds()}
 MODES = ("semantic", "keyword", "hybrid", "contextual")
 RANKS = ("hit@1", "recall@5", "ndcg@10")
 LIMIT = 10
@@ -279,10 +287,18 @@ def print_table(figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Non
     console.print(others)
 
 
+def _read(data: Path | None, worlds: str) -> list[Record]:
+    if data is None:
+        return read_worlds(WORLDS[worlds])
+    return [json.loads(line) for line in data.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
 def main() -> None:
     """Print the tables, or one JSON document."""
     parser = argparse.ArgumentParser(description="Recall, search and context block on worlds of prompts.")
-    parser.add_argument("--data", type=Path, required=True, help="worlds, one JSON object a line")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--data", type=Path, help="worlds, one JSON object a line")
+    source.add_argument("--worlds", choices=tuple(WORLDS), help="worlds of other authors")
     parser.add_argument("--many", type=int, default=0, help="memories of each world, with others among them")
     parser.add_argument(
         "--among",
@@ -294,8 +310,7 @@ def main() -> None:
     add_query_weights(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object")
     options = parser.parse_args()
-    lines = options.data.read_text(encoding="utf-8").splitlines()
-    worlds = filled([json.loads(line) for line in lines if line.strip()], options.among, options.many)
+    worlds = filled(_read(options.data, options.worlds), options.among, options.many)
     with Progress(console=Console(stderr=True)) as progress:
         figures = asyncio.run(run(worlds, options.query_weights, progress))
     if options.json:

@@ -153,6 +153,11 @@ class Settings(BaseModel):
         default=DEFAULT_MIN_RELEVANCE,
         description="minimum similarity of the best memory of a recall or block; 0: no minimum",
     )
+    reranker: Literal["learned", "off"] = Field(
+        default="learned",
+        description="what decides which memories near a prompt are shown; learned: a network that reads both, 0.1 s a "
+        "prompt; off: their likeness alone",
+    )
     quarantine: bool = Field(
         default=True,
         description="omit memories that look like instructions from blocks until a person confirms them",

@@ -612,6 +612,7 @@ class KnowledgeMemory:
         quotas: ContextQuotas | None = None,
         min_relevance: float | None = None,
         style: BlockStyle = DEFAULT_STYLE,
+        hides: Callable[[Memory], bool] | None = None,
         told: Callable[[UUID], object] | None = None,
         fail_open: bool = True,
     ) -> str:
@@ -629,6 +630,7 @@ class KnowledgeMemory:
             quotas: The maximum share of each section; the configured quotas if ``None``.
             min_relevance: The minimum relevance; the configured minimum if ``None``. An empty prompt has no minimum.
             style: The additions to the lines. The configuration can show sources as well.
+            hides: Returns whether the session has the text of a memory already, which is then left out.
             told: Receives the id of each memory with a line in the block.
             fail_open: Whether to return "" during an outage; ``False`` raises the error of the outage.
 
@@ -650,6 +652,7 @@ class KnowledgeMemory:
             quotas=quotas,
             min_relevance=min_relevance,
             style=style,
+            hides=hides,
             told=told,
             fail_open=fail_open,
         )

@@ -51,6 +51,8 @@ class RetrievalConfig(BaseModel):
     default_mode: SearchMode = SearchMode.HYBRID
     min_relevance: Share = DEFAULT_MIN_RELEVANCE
     """Minimum relevance of recalls and blocks: the similarity that the best memory must have; 0 for no minimum."""
+    reranks: bool = True
+    """Whether the reranker reads the memories of a block with the prompt, and keeps those that help with it."""
     quarantine: bool = True
     """Whether recalls and blocks leave out memories with flags until a person confirms them."""
     show_sources: bool = False
@@ -89,6 +91,7 @@ class MemoryModuleConfig(BaseModel):
         retrieval = RetrievalConfig(
             default_mode=default_mode,
             min_relevance=settings.min_relevance,
+            reranks=settings.reranker == "learned",
             quarantine=settings.quarantine,
             show_sources=settings.show_sources,
         )

@@ -60,6 +60,7 @@ class ContextBlocks:
         quotas: ContextQuotas | None = None,
         min_relevance: float | None = None,
         style: BlockStyle = DEFAULT_STYLE,
+        hides: Callable[[Memory], bool] | None = None,
         told: Callable[[UUID], object] | None = None,
         fail_open: bool = True,
     ) -> str:
@@ -103,7 +104,13 @@ class ContextBlocks:
                 return note(
                     await self._session.unless_out_of_reach(
                         lambda pool: self._block(
-                            pool, request, render, pinned=shares.pinned.items, more=more, style=style
+                            pool,
+                            request,
+                            render,
+                            pinned=shares.pinned.items,
+                            more=more,
+                            style=style,
+                            hides=hides,
                         )
                     )
                 )
@@ -122,6 +129,7 @@ class ContextBlocks:
         pinned: int,
         more: int,
         style: BlockStyle,
+        hides: Callable[[Memory], bool] | None,
     ) -> str:
         """Recall the memories of a request and at most ``pinned`` pinned facts and rules each, and render them.
 
@@ -133,14 +141,24 @@ class ContextBlocks:
             weights = weights.without_recency()
         async with unit_of_work(pool, readonly=True, search=True) as sql:
             found, read = await find_memories(
-                sql, request, weights=weights, explain=False, pinned=pinned, more=more
+                sql,
+                request,
+                weights=weights,
+                explain=False,
+                pinned=pinned,
+                more=more,
+                rereads=self._session.config.retrieval.reranks,
             )
-            memories = [*(each.memory for each in found), *read.pinned]
+            pinned_memories = read.pinned
+            if hides is not None:
+                found = [each for each in found if not hides(each.memory)]
+                pinned_memories = [each for each in read.pinned if not hides(each)]
+            memories = [*(each.memory for each in found), *pinned_memories]
             until = await facts_until(sql, memories, request)
             opposed = await _opposed(sql, memories) if style.ids else {}
         return render(
             _statements(each.memory for each in found),
-            pinned=_statements(sorted(read.pinned, key=_by_importance)),
+            pinned=_statements(sorted(pinned_memories, key=_by_importance)),
             today=request.now.date(),
             stale={*read.stale, *(each.memory.id for each in found if each.is_stale)},
             until=until,

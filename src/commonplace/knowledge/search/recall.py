@@ -18,6 +18,7 @@ from commonplace.knowledge.search.candidates import ReadMemories, read_candidate
 from commonplace.knowledge.search.future_facts import with_until
 from commonplace.knowledge.search.graph_expansion import find_related
 from commonplace.knowledge.search.request import SearchRequest, add_vector, begin_search, make_request
+from commonplace.knowledge.search.rereading import can_reread, nearest, reread
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.store.search_statements import TABLES
 from commonplace.knowledge.store.session import KnowledgeSession
@@ -87,6 +88,7 @@ async def find_memories(
     explain: bool,
     pinned: int = 0,
     more: int = 0,
+    rereads: bool = False,
 ) -> tuple[list[SearchResult], ReadMemories]:
     """Return all relevant facts and rules, the best first, and the memories that were read, without counting a use.
 
@@ -101,11 +103,21 @@ async def find_memories(
         explain: Whether to explain each result.
         pinned: The maximum number of pinned facts, and of pinned rules.
         more: The maximum number of relevant memories beyond the limit of the request.
+        rereads: Whether the reranker reads the memories together with the query, and keeps those that help with it.
     """
     request = await begin_search(sql, request)
     candidates = await find_meant(sql, RECALLED_TABLES, request, seeds=max(DEPTH, request.limit + more))
-    judged = [] if candidates is None else _judged(candidates, request, more=more)
+    rereads = rereads and await can_reread(request)
+    judged = (
+        []
+        if candidates is None
+        else nearest(candidates, request)
+        if rereads
+        else _judged(candidates, request, more=more)
+    )
     read = await read_candidates(sql, candidates, [each.place for each in judged], request, pinned=pinned)
+    if rereads:
+        judged = await reread(judged, read.by_place, request)
     found = [
         _scored(read.by_place[each.place], each, request, weights, explain=explain)
         for each in judged

@@ -1,0 +1,52 @@
+"""Rereading: the memories nearest to a prompt are read together with it, and those that help with it are kept.
+
+Source: SHW-04.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from commonplace.knowledge.model.candidates import Candidates
+from commonplace.knowledge.model.kinds import Fact, Memory
+from commonplace.knowledge.rules.helpfulness import helpful
+from commonplace.knowledge.rules.relevance import Relevance, relevant
+from commonplace.knowledge.search.request import SearchRequest
+from commonplace.reranker import memory_text, reranker
+
+MOST_REREAD: Final = 24
+"""The number of memories that are read together with a prompt; more take longer and help hardly more often."""
+
+
+async def can_reread(request: SearchRequest) -> bool:
+    """Return whether a request has a prompt with a vector, and the reranker its weights."""
+    return request.vector is not None and await asyncio.to_thread(reranker.prepare)
+
+
+def nearest(candidates: Candidates, request: SearchRequest) -> list[Relevance]:
+    """Return the memories nearest to a prompt, however far they are."""
+    return relevant(
+        candidates, min_relevance=0.0, scoped=request.is_scoped, by_meaning=True, limit=MOST_REREAD
+    )
+
+
+async def reread(
+    judged: Sequence[Relevance], memories: Mapping[int, Memory], request: SearchRequest
+) -> list[Relevance]:
+    """Return the memories that help with a prompt, the most helpful first.
+
+    Args:
+        judged: From :func:`nearest`.
+        memories: The memories by place; those that were deleted meanwhile are missing.
+        request: The prompt.
+    """
+    present = [each for each in judged if each.place in memories]
+    texts = [_text(memories[each.place]) for each in present]
+    odds = await asyncio.to_thread(reranker.odds, request.query, texts)
+    return helpful(present, odds, min_relevance=request.min_relevance)
+
+
+def _text(memory: Memory) -> str:
+    if isinstance(memory, Fact):
+        return memory_text(memory.content, memory.subject, memory.predicate)
+    return memory_text(memory.content)
