@@ -52,6 +52,9 @@ class Commands(LazyGroup):
         "undo": CommandEntry("catalog.undo", "Undo the latest change.", CHANGE),
         "install": CommandEntry("commands.install", "Connect an agent host: Claude Code, Codex …", CONNECT),
         "uninstall": CommandEntry("commands.uninstall", "Disconnect an agent host.", CONNECT),
+        "sources": CommandEntry(
+            "commands.sources", "Folders and files of hosts that are followed: add, list, remove.", CONNECT
+        ),
         "project": CommandEntry(
             "commands.project", "Projects that own memories: list, rename, merge.", CONNECT
         ),

@@ -37,6 +37,7 @@ from commonplace.knowledge import (
     BlockStyle,
     Episode,
     KnowledgeMemory,
+    Memory,
     MemoryType,
     Narrowing,
     SearchMode,
@@ -45,6 +46,7 @@ from commonplace.knowledge import (
 from commonplace.language.relative_days import lines_with_past, with_dates
 from commonplace.prompts.data_lines import data_line
 from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
+from commonplace.services.code_references import CodeReferences
 from commonplace.services.health import Aspect, notice_of, read_health, warnings_of
 from commonplace.services.named_services import lessons_for, project_text
 from commonplace.services.opening import Memories, OpenedMemories
@@ -155,13 +157,15 @@ async def brief(
     service: TeamClient | None = None,
     but_session: str | None = None,
     project: Path | None = None,
+    hides: Callable[[Memory], bool] | None = None,
 ) -> Briefing:
     """Open the memories of the settings, build the block, and close them.
 
     A memory that cannot be opened or cannot answer has no section. If ``knowledge`` is an open memory, it is used and
     stays open. The memories of the sections in ``besides`` are not opened. A service, if given, writes the sections of
     knowledge memory instead of the memory on this machine. In the directory ``project``, lessons are shown of services
-    that the prompt or the project names (SHW-05). See :func:`build_briefing` for the other arguments.
+    that the prompt or the project names (SHW-05). Facts and rules that ``hides`` returns true for are left out. See
+    :func:`build_briefing` for the other arguments.
 
     Raises:
         InvalidInputError: See :func:`build_briefing`.
@@ -170,11 +174,20 @@ async def brief(
         unasked = besides if app is not None else {*besides, BriefingPart.APPS}
         opened = await OpenedMemories.open(stack, settings, knowledge=knowledge, besides=unasked)
         sources = _sources(
-            opened, prompt=prompt, app=app, butler=butler, but_session=but_session, project=project
+            opened,
+            prompt=prompt,
+            app=app,
+            butler=butler,
+            but_session=but_session,
+            project=project,
+            hides=hides,
         )
         if service is not None:
             sources = [_at_service(service, source, prompt, butler, but_session) for source in sources]
         today = utc_now().astimezone(settings.zone).date()
+        if project is not None:
+            references = CodeReferences(project, settings.home, butler or GLOBAL_SCOPE, today=today)
+            sources = [_with_code(source, references) for source in sources]
         wanted = [_with_past(source, today) for source in sources if source.name not in besides]
 
         async def notice() -> str:
@@ -331,6 +344,7 @@ def _sources(
     butler: str | None,
     but_session: str | None = None,
     project: Path | None = None,
+    hides: Callable[[Memory], bool] | None = None,
 ) -> list[_Source]:
     if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
         raise InvalidInputError("prompt", "text", prompt)
@@ -359,6 +373,7 @@ def _sources(
             butler or GLOBAL_SCOPE,
             budget_tokens=_tokens(chars),
             style=HOST_STYLE,
+            hides=hides,
             told=ids.append,
         )
         return "" if block == CONTEXT_HEADER else block, ids
@@ -385,6 +400,16 @@ def _with_past(source: _Source, today: date) -> _Source:
     async def write(chars: int | None) -> tuple[str, Iterable[object]]:
         text, ids = await source.write(chars)
         return lines_with_past(text, today), ids
+
+    return _Source(name=source.name, write=write)
+
+
+def _with_code(source: _Source, references: CodeReferences) -> _Source:
+    """Return a source whose text says which of the files and commands that it names are gone (FOL-03)."""
+
+    async def write(chars: int | None) -> tuple[str, Iterable[object]]:
+        text, ids = await source.write(chars)
+        return await asyncio.to_thread(references.checked, text), ids
 
     return _Source(name=source.name, write=write)
 

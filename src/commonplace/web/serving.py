@@ -5,7 +5,7 @@ import logging
 import signal
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from functools import partial
 from typing import Final
 
@@ -19,6 +19,7 @@ from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.llm import Model, open_consolidation_model, open_model
 from commonplace.services.opening import Memories
+from commonplace.services.sources.watching import following
 from commonplace.web.http.loopback import url_of
 from commonplace.web.http.security import SecurityOptions
 from commonplace.web.http.tracing import tracing
@@ -139,6 +140,9 @@ async def serve(
             memories.knowledge.begin()
             if worker:
                 await stack.enter_async_context(_working(settings, memories.knowledge, consolidating))
+                await stack.enter_async_context(
+                    following(settings.home, lambda: nullcontext(memories.knowledge))
+                )
             app = create_app(
                 memories,
                 tokens=tokens,

@@ -13,6 +13,7 @@ import pytest
 
 from commonplace.embedding import EmbeddingEngine
 from commonplace.hosts.hooks.learning import QUIET_S
+from commonplace.hosts.install.offers import project_slug
 from commonplace.knowledge import FactDraft
 from commonplace.mcp.agent.server import INSTRUCTIONS
 from support.agent_tools import MOST_TOKENS, MOST_TOOLS, cost, definitions
@@ -190,7 +191,9 @@ def test_a_prompt_brings_what_the_briefing_left_out(
     claude: Claude, engine: EmbeddingEngine, knowledge_url: str, commonplace: CommandLine
 ) -> None:
     """The request has the needed fact once, behind the hook of the prompt."""
-    needed = "The boiler shows error E9 when the pressure is under one bar; open the grey valve for ten seconds."
+    needed = (
+        "The boiler shows error E9 when the pressure is under one bar; open the grey valve for ten seconds."
+    )
     asyncio.run(_store_many(knowledge_url, commonplace.home, engine, needed))
     claude.api.script(Says("Open the grey valve."))
 
@@ -203,6 +206,28 @@ def test_a_prompt_brings_what_the_briefing_left_out(
     assert "grey valve" not in briefing
     assert "The boiler shows error E9" in prompt
     assert text.count("The boiler shows error E9") == 1
+
+
+@pytest.mark.requirement("FOL-02.3")
+def test_the_client_is_told_nothing_twice(claude: Claude, commonplace: CommandLine) -> None:
+    """With CLAUDE.md and a memory of the client's own in the context, and both followed as sources."""
+    rules = commonplace.directory / "CLAUDE.md"
+    rules.write_text("# Deploys\n\n- Ask Ada before a deployment to production\n")
+    slug = project_slug(commonplace.directory.resolve())
+    own = commonplace.home / "user" / ".claude" / "projects" / slug / "memory"
+    own.mkdir(parents=True)
+    (own / "MEMORY.md").write_text("- [Freeze](freeze.md) - nothing merges to main until 16 Oct\n")
+    commonplace("sources", "add", "CLAUDE.md", COMMONPLACE_POSTGRES_URL=claude.database)
+    for text in ("Nothing merges to main until 16 Oct", "Deployments to staging need no approval"):
+        commonplace("add", "rule", text, COMMONPLACE_POSTGRES_URL=claude.database)
+    claude.api.script(Says("Ask Ada."))
+
+    claude.run("May I start a deployment to production or merge to main?")
+
+    text = claude.api.asked[0].text
+    assert text.count("Ask Ada before a deployment to production") == 1
+    assert text.lower().count("nothing merges to main until 16 oct") <= 1
+    assert text.count("Deployments to staging need no approval") == 1
 
 
 async def _store_many(url: str, home: Path, engine: EmbeddingEngine, needed: str) -> None:

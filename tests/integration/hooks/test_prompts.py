@@ -16,11 +16,16 @@ from commonplace.hosts.hooks.prompt_hook import RECALL_TOKENS, user_prompt
 from commonplace.hosts.hooks.seen_lines import SeenLines
 from commonplace.hosts.hooks.session_hooks import session_end, session_start
 from commonplace.hosts.hooks.sessions import SessionRecords
+from commonplace.hosts.install.offers import project_slug
+from commonplace.judge import Verdict
 from commonplace.operational import OperationalMemory
 from commonplace.prompts.injected import FRAME_CHARS
 from commonplace.services.briefing import sessions_block
+from commonplace.services.sources.registry import SourceRegistry
+from commonplace.services.transfer.importers import ImportSource
 from commonplace.workspace import WorkspaceMemory
 from support.facade import open_knowledge
+from support.judging import both_ways, decide
 
 OWNER = "The payments service is owned by Bea's team."
 
@@ -229,3 +234,68 @@ async def test_a_prompt_gets_the_lessons_of_services_that_it_names_once(
     assert "hour" not in first
     assert "### home-nas\n- [timing] Takes an hour to sync" in both
     assert "jellyfin" not in both
+
+
+@pytest.mark.requirement("FOL-02.1")
+async def test_a_session_does_not_get_again_what_its_host_loads(
+    call: HookCall,
+    knowledge_url: str,
+    engine: EmbeddingEngine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The text of CLAUDE.md, the same in other words, a line of the host's own index, and what comes from its file."""
+    user, workspace = tmp_path / "user", call.settings.workspace
+    monkeypatch.setenv("HOME", str(user))
+    index = user / ".claude/projects" / project_slug(workspace) / "memory/MEMORY.md"
+    index.parent.mkdir(parents=True)
+    index.write_text("- [Freeze](freeze.md) — nothing merges to main between 12 and 16 Oct\n")
+    (workspace / "CLAUDE.md").write_text("# Deploys\n- Ask Ada before a deployment\n- Tag each release\n")
+    decide(monkeypatch, both_ways(Verdict.SAME, "Tag each release", "Each release gets a tag"))
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine) as memory:
+        for content in (
+            "ask ada before  a deployment",
+            "Each release gets a tag",
+            "Nothing merges to main between 12 and 16 Oct",
+        ):
+            await memory.store_rule(content=content, scope="shop")
+        await memory.store_rule(
+            content="Deploy at noon",
+            scope="shop",
+            metadata={"followed": {"source": "s-1", "path": str(workspace / "CLAUDE.md")}},
+        )
+        await memory.store_rule(content="Never deploy a release on Fridays", scope="shop")
+        briefing = await session_start(replace(call, source="startup"), memory)
+        prompt = await user_prompt(
+            replace(call, session_id=str(uuid4()), prompt="Deploy the release after it is tagged"), memory
+        )
+        codex = await session_start(replace(call, source="startup", host="codex"), memory)
+    for block in (briefing, prompt):
+        assert "Never deploy a release on Fridays" in block
+        assert "Deploy at noon" not in block
+        assert "ask ada" not in block
+        assert "gets a tag" not in block
+        assert "16 Oct" not in block
+    assert "ask ada before a deployment" in codex, "codex does not load CLAUDE.md"
+
+
+@pytest.mark.requirement("FOL-02.2")
+async def test_a_session_reads_the_sources_of_its_project_first(
+    call: HookCall, knowledge_url: str, engine: EmbeddingEngine, tmp_path: Path
+) -> None:
+    """What changed since the last session is in the briefing; another project's source is not read."""
+    notes = tmp_path / "AGENTS.md"
+    notes.write_text("- Ask Ada before a deployment\n")
+    registry = SourceRegistry(call.settings.home)
+    own = registry.add(notes, ImportSource.INSTRUCTIONS, "shop")
+    other = registry.add(tmp_path, ImportSource.BASIC_MEMORY, "other")
+    (call.settings.postgres_directory / "data").mkdir(parents=True, exist_ok=True)
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine) as memory:
+        first = await session_start(replace(call, source="startup"), memory)
+        notes.write_text("- Ask Bea before a deployment\n")
+        second = await session_start(replace(call, source="clear"), memory)
+    assert "Ask Ada before a deployment" in first
+    assert "Ask Bea before a deployment" in second
+    assert "Ask Ada" not in second
+    assert registry.get(own.id).read_at is not None
+    assert registry.get(other.id).read_at is None

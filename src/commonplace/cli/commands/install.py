@@ -32,11 +32,13 @@ from commonplace.hosts.install.installation import (
     commonplace_command,
     plan_install,
 )
+from commonplace.hosts.install.offers import offered
 from commonplace.hosts.install.registry import HOSTS, AgentHost, Where, hosts_there
 from commonplace.hosts.resident import client
 from commonplace.llm import can_consolidate
 from commonplace.mcp.protocol.profiles import Profile
 from commonplace.projects import Projects
+from commonplace.services.sources.registry import SourceRegistry
 from commonplace.services.team_client import TeamClient
 
 app = typer.Typer(add_completion=False)
@@ -112,8 +114,19 @@ async def _install(
         apply([*plan.notes, *plan.files])
         if service is None:
             hints.append(await _offer_model(host, asks=asks))
+            hints += _source_hints(host, home)
         hints.append(STARTED if client.prepare({"--server": service.url} if service else {}) else "")
     return report(plan.files, host, scope, dry_run=dry_run, note="\n".join(filter(None, hints)))
+
+
+def _source_hints(host: AgentHost, home: Path) -> list[str]:
+    """Return a line for each folder or file of a host that is not followed yet."""
+    followed = {source.path for source in SourceRegistry(home).list()}
+    return [
+        f"{path} is there. To see what it would give to other hosts: commonplace sources add {path} --dry-run"
+        for path in offered(host.name, Path.cwd(), Path.home())
+        if path not in followed
+    ]
 
 
 def _files(host: AgentHost, scope: InstallScope) -> list[SettingsFile]:

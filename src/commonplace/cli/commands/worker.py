@@ -18,6 +18,7 @@ from commonplace.knowledge import (
     WorkerStatus,
     worker_status,
 )
+from commonplace.services.sources.watching import following
 
 STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
 
@@ -45,7 +46,8 @@ async def _work(chosen: Settings) -> None:
         _on_first_signal(working.stop)
         announcing = asyncio.create_task(_announce(working))
         try:
-            await working.run()
+            async with following(chosen.home, lambda: KnowledgeMemory.open(chosen)):
+                await working.run()
         finally:
             announcing.cancel()
             await asyncio.gather(announcing, return_exceptions=True)

@@ -8,12 +8,14 @@ from commonplace.core.budgets import budget_chars, share_budget
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError
 from commonplace.hosts.hooks.hook_input import HookCall
+from commonplace.hosts.hooks.loaded_texts import loaded_texts
 from commonplace.hosts.hooks.seen_lines import SeenLines
 from commonplace.knowledge import MAX_PROMPT_CHARS, KnowledgeMemory
 from commonplace.language.relative_days import lines_with_past
 from commonplace.operational import OperationalMemory
 from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed_data
 from commonplace.services.briefing import HOST_STYLE, BriefingPart, sessions_block, with_short_ids
+from commonplace.services.code_references import CodeReferences
 from commonplace.services.named_services import lessons_for
 from commonplace.services.team_client import TeamClient
 from commonplace.workspace import HEADER, WorkspaceMemory
@@ -43,8 +45,9 @@ async def user_prompt(call: HookCall, memory: KnowledgeMemory) -> str:
     """
     seen = SeenLines(call.settings.home, call.session_id)
     today = utc_now().astimezone(call.settings.zone).date()
+    references = CodeReferences(call.settings.workspace, call.settings.home, call.butler, today=today)
     lessons, notes, *recalled = [
-        seen.fresh(as_data(lines_with_past(block, today)))
+        seen.fresh(as_data(lines_with_past(references.checked(block), today)))
         for block in (await _lessons(call), await _notes(call), *await _recalled(call, memory))
     ]
     shares = share_budget([len(block) for block in recalled], budget_chars(RECALL_TOKENS))
@@ -108,6 +111,7 @@ async def _from_home(memory: KnowledgeMemory, call: HookCall) -> list[str]:
         butler,
         budget_tokens=LOOKED_THROUGH_TOKENS,
         style=HOST_STYLE,
+        hides=loaded_texts(call).repeat,
     )
     return [known, await sessions_block(memory, call.prompt, butler, but=call.session_id)]
 

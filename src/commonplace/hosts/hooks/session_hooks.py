@@ -12,11 +12,14 @@ from commonplace.core.request_context import request_context
 from commonplace.hosts.hooks.events import ACTOR
 from commonplace.hosts.hooks.hook_input import HookCall
 from commonplace.hosts.hooks.learning import has_news, learn, store_of, sweep
+from commonplace.hosts.hooks.loaded_texts import loaded_texts
 from commonplace.hosts.hooks.seen_lines import SeenLines
 from commonplace.hosts.hooks.sessions import SessionRecord, SessionRecords
 from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory
 from commonplace.prompts.injected import framed_data
 from commonplace.services.briefing import Briefing, BriefingPart, brief
+from commonplace.services.sources.following import SourceChange, SourceFollower
+from commonplace.services.sources.registry import SourceRegistry
 
 FORGETTING: Final = frozenset({"compact", "clear"})
 """Sources of a session start after which the conversation no longer has earlier injections."""
@@ -58,6 +61,7 @@ async def session_start(
             service=call.service,
             but_session=call.session_id,
             project=call.settings.workspace if call.has_workspace else None,
+            hides=loaded_texts(call).repeat,
         )
     return _unseen(call, briefing, today=memory.clock().date())
 
@@ -145,6 +149,16 @@ async def _begin(call: HookCall, memory: KnowledgeMemory) -> None:
         store = store_of(call.settings.home, memory, record)
         await sweep(records, store, record)
     await store.deliver()
+    if call.service is None and call.has_knowledge:
+        await _follow_sources(call, memory)
+
+
+async def _follow_sources(call: HookCall, memory: KnowledgeMemory) -> None:
+    """Read what changed in the sources of the project; what another process reads now is left to it."""
+    follower = SourceFollower(SourceRegistry(call.settings.home), memory)
+    for line in await follower.follow_all(scope=call.butler, wait_s=0.0):
+        if line.change is SourceChange.UNREADABLE:
+            _log.warning("session %s: source %s: %s", call.session_id, line.file, line.text)
 
 
 def _record(records: SessionRecords, new: SessionRecord) -> SessionRecord:

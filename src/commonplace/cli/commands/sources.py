@@ -1,0 +1,190 @@
+"""``commonplace sources``: folders and files of agent hosts that are followed."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from commonplace.cli.frame.command import Answer, commands, listing
+from commonplace.cli.frame.output import DryRunOption, shown, table
+from commonplace.cli.frame.run import settings
+from commonplace.core.clock import utc_now
+from commonplace.core.text import collapse_whitespace
+from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory
+from commonplace.projects import Projects
+from commonplace.services.sources.following import SourceChange, SourceFollower, SourceLine, summary
+from commonplace.services.sources.registry import FollowedSource, SourceRegistry
+from commonplace.services.transfer.importers import ImportSource, source_of
+
+app = typer.Typer(add_completion=False, no_args_is_help=True)
+
+SourceArgument = Annotated[
+    str, typer.Argument(metavar="SOURCE", help="Id of a source, or its folder or file.")
+]
+TEXT_CHARS = 80
+
+plain = commands(app)
+on_knowledge = commands(app, lambda: KnowledgeMemory.open(settings()))
+
+
+@app.callback()
+def group() -> None:
+    """Folders and files of agent hosts that are followed: read at once and whenever they change, never written.
+
+    A changed line changes its memory, and the memory of a line that went is forgotten. Memories from a source are less
+    trusted than what you said here; a memory that you confirmed, edited or forgot stays as you left it.
+    """
+
+
+@on_knowledge()
+async def add(
+    memory: KnowledgeMemory,
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A folder or file of a host.")],
+    *,
+    kind: Annotated[
+        ImportSource | None,
+        typer.Option("--from", help="What wrote it. Default: detected from its contents."),
+    ] = None,
+    project: Annotated[
+        str | None,
+        typer.Option(
+            help="Id or name of the project that its memories belong to, or global.",
+            show_default="the project of this directory, else global",
+        ),
+    ] = None,
+    dry_run: DryRunOption = False,
+) -> Answer:
+    """Follow a folder or file, and read it now.
+
+    With --dry-run, show what would be stored. Sessions of the project read it again when it changes, and so does the
+    worker.
+    """
+    path = path.expanduser().absolute()
+    found = source_of(path, kind)
+    scope = _scope(project)
+    registry = _registry()
+    follower = SourceFollower(registry, memory)
+    if dry_run:
+        planned = FollowedSource(id="", kind=found, path=path, scope=scope, added_at=utc_now())
+        return _answer(planned, await follower.preview(planned))
+    source = registry.add(path, found, scope)
+    return _answer(source, await follower.follow(source))
+
+
+@plain("list")
+async def list_sources() -> Answer:
+    """List the sources, the oldest first."""
+    return listing(
+        "sources",
+        _registry().list(),
+        ("id", "kind", "path", "scope", "last change"),
+        lambda one: (
+            one.id,
+            one.kind.value,
+            one.path,
+            one.scope,
+            "paused" if one.is_paused else f"{one.read_at:%Y-%m-%d %H:%M}" if one.read_at else "never",
+        ),
+        if_empty="No sources yet. Follow a folder or file with `commonplace sources add PATH`.",
+    )
+
+
+@plain()
+async def show(source: SourceArgument) -> Answer:
+    """Show a source, and how many memories each of its files has."""
+    registry = _registry()
+    found = registry.get(source)
+    files = {name: len(each) for name, each in registry.read_record(found).memories.items()}
+
+    def text(out: Console) -> None:
+        state = "paused" if found.is_paused else "followed"
+        out.print(f"[bold]{found.id}[/] {found.kind.value}, {state}, for {shown(found.scope)}")
+        out.print(f"   {shown(str(found.path))}")
+        for name, count in files.items():
+            out.print(f"   {count:>5}  {shown(name)}")
+
+    return Answer({"source": found, "files": files}, text)
+
+
+@on_knowledge()
+async def read(
+    memory: KnowledgeMemory,
+    source: Annotated[
+        str | None,
+        typer.Argument(metavar="SOURCE", help="Id of a source, or its path.", show_default="all of them"),
+    ] = None,
+) -> Answer:
+    """Read the files that changed since the last reading, also of a paused source that you name."""
+    registry = _registry()
+    follower = SourceFollower(registry, memory)
+    if source is None:
+        return _answer(None, await follower.follow_all())
+    found = registry.get(source)
+    return _answer(found, await follower.follow(found))
+
+
+@plain()
+async def pause(source: SourceArgument) -> Answer:
+    """Leave a source alone; its memories stay."""
+    found = _registry().paused(_registry().get(source), is_paused=True)
+    return Answer(found, f"{found.id} is paused; its memories stay")
+
+
+@plain()
+async def resume(source: SourceArgument) -> Answer:
+    """Follow a paused source again; the next session reads what changed."""
+    found = _registry().paused(_registry().get(source), is_paused=False)
+    return Answer(found, f"{found.id} is followed again")
+
+
+@on_knowledge()
+async def remove(
+    memory: KnowledgeMemory,
+    source: SourceArgument,
+    *,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep its memories, which no longer change with the files.")
+    ] = False,
+) -> Answer:
+    """Stop following a source and forget its memories, but for those that a person confirmed.
+
+    The files stay as they are. `commonplace undo ID` brings a memory back.
+    """
+    registry = _registry()
+    found = registry.get(source)
+    return _answer(found, await SourceFollower(registry, memory).remove(found, keep=keep))
+
+
+def _registry() -> SourceRegistry:
+    return SourceRegistry(settings().home)
+
+
+def _scope(project: str | None) -> str:
+    chosen = settings()
+    projects = Projects(chosen.home)
+    if project is None:
+        return projects.butler_for(chosen.workspace) or GLOBAL_SCOPE
+    return GLOBAL_SCOPE if project == GLOBAL_SCOPE else projects.standing_for(projects.get(project)).id
+
+
+def _answer(source: FollowedSource | None, lines: list[SourceLine]) -> Answer:
+    counted = summary(lines)
+    numbers = ", ".join(f"{number} {change.value}" for change, number in counted.items() if number)
+    named = f"{source.path} ({source.kind.value}, for {source.scope})" if source else "all sources"
+    title = f"{named}: {numbers or 'nothing changed'}"
+    rows = [
+        (each.change, each.file, collapse_whitespace(each.text)[:TEXT_CHARS], each.memory_id)
+        for each in lines
+    ]
+    document = {
+        "source": source,
+        "changes": {change.value: number for change, number in counted.items()},
+        "lines": lines,
+    }
+    unreadable = counted[SourceChange.UNREADABLE]
+    return Answer(
+        document,
+        table("change", "file", "text", "memory", title=title, rows=rows) if rows else title,
+        error="" if unreadable and unreadable == len(lines) else None,
+    )

@@ -1,0 +1,156 @@
+"""Sources: folders of hosts that are followed."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from commonplace.core.errors import ConflictError, NotFoundError, StorageUnavailableError
+from commonplace.core.request_context import DEFAULT_TENANT
+from commonplace.core.sources import Source
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge import KnowledgeMemory
+from commonplace.services.sources.following import SourceChange, SourceFollower, SourceLine, summary
+from commonplace.services.sources.registry import FollowedSource, SourceRegistry
+from commonplace.services.transfer.importers import ImportSource
+from support.facade import open_knowledge
+
+RULES = """# Before a commit
+- Run the linter on every changed file
+- Keep one concern a commit
+
+# Deploys
+- Ask Ada before you deploy on a Friday
+"""
+
+
+@pytest.fixture
+async def knowledge(
+    knowledge_url: str, engine: EmbeddingEngine, tmp_path: Path
+) -> AsyncIterator[KnowledgeMemory]:
+    """Knowledge memory, empty."""
+    async with open_knowledge(knowledge_url, tmp_path / "home", engine=engine) as memory:
+        yield memory
+
+
+class Followed:
+    """A file of rules that is followed.
+
+    Args:
+        folder: Where the file and the home are.
+    """
+
+    def __init__(self, knowledge: KnowledgeMemory, folder: Path) -> None:
+        self.knowledge = knowledge
+        self.file = folder / "CLAUDE.md"
+        self.write(RULES)
+        self.registry = SourceRegistry(folder / "home")
+        self.follower = SourceFollower(self.registry, knowledge)
+        self.source = self.registry.add(self.file, ImportSource.INSTRUCTIONS, "shop")
+
+    def write(self, text: str) -> None:
+        """Write the file."""
+        self.file.write_text(text)
+
+    async def read(self) -> list[SourceLine]:
+        """Read the source."""
+        return await self.follower.follow(self.source)
+
+    async def rules(self) -> dict[str, str]:
+        """Return the current rules: text -> trust."""
+        found = await self.knowledge.lists.rules()
+        return {each.content: each.trust for each in found if each.is_current}
+
+
+@pytest.fixture
+def followed(knowledge: KnowledgeMemory, tmp_path: Path) -> Followed:
+    """A file of rules that is followed."""
+    return Followed(knowledge, tmp_path)
+
+
+@pytest.mark.requirement("FOL-01.1")
+async def test_a_source_is_read_once_and_changes_with_its_lines(followed: Followed) -> None:
+    """A second reading changes nothing; a changed line changes one memory; a line that went retires one."""
+    first = await followed.read()
+    assert [line.change for line in first] == [SourceChange.NEW] * 3
+    assert await followed.read() == []
+
+    followed.write(RULES.replace("on a Friday", "on a Friday or before a holiday"))
+    (changed,) = await followed.read()
+    assert changed.change is SourceChange.CHANGED
+    assert await followed.rules() == dict.fromkeys(
+        (
+            "Run the linter on every changed file",
+            "Keep one concern a commit",
+            "Ask Ada before you deploy on a Friday or before a holiday",
+        ),
+        Source.IMPORT,
+    )
+
+    followed.write(RULES.partition("# Deploys")[0])
+    (retired,) = await followed.read()
+    assert retired.change is SourceChange.RETIRED
+    assert len(await followed.rules()) == 2
+
+
+@pytest.mark.requirement("FOL-01.2")
+async def test_a_memory_that_a_person_confirmed_or_edited_stays(
+    followed: Followed, knowledge: KnowledgeMemory
+) -> None:
+    """What a person forgot does not come back while its line is there; what a person said before is not taken."""
+    person = knowledge.acting_for(tenant_id=DEFAULT_TENANT, actor="ada", source=Source.PERSON)
+    own = await person.store_rule(
+        content="Keep one concern a commit", scope="shop", tags=["CLAUDE.md", "Before a commit"]
+    )
+    await followed.read()
+    by_text = {each.content: each for each in await knowledge.lists.rules()}
+    await person.confirm("rule", by_text["Run the linter on every changed file"].id)
+    await person.forget("rule", by_text["Ask Ada before you deploy on a Friday"].id)
+    followed.write(RULES + "- Never push to main\n")
+    assert [line.text for line in await followed.read()] == ["Never push to main"]
+    assert "Ask Ada before you deploy on a Friday" not in await followed.rules()
+
+    followed.write("")
+    lines = {line.text: line.change for line in await followed.read()}
+    assert lines == {
+        "Run the linter on every changed file": SourceChange.KEPT,
+        "Keep one concern a commit": SourceChange.RETIRED,
+        "Never push to main": SourceChange.RETIRED,
+    }
+    assert own.id in {each.id for each in await knowledge.lists.rules() if each.is_current}
+
+
+@pytest.mark.requirement("FOL-01.3")
+async def test_a_source_that_is_gone_retires_nothing(followed: Followed) -> None:
+    """An unmounted disk must not empty a memory; the report of all sources says what is wrong."""
+    await followed.read()
+    followed.file.unlink()
+    with pytest.raises(StorageUnavailableError, match="No such file"):
+        await followed.read()
+    (line,) = await followed.follower.follow_all()
+    assert line.change is SourceChange.UNREADABLE
+    assert len(await followed.rules()) == 3
+
+
+@pytest.mark.requirement("FOL-01.4")
+async def test_a_paused_source_is_left_alone_and_a_removed_one_retires_its_memories(
+    followed: Followed,
+) -> None:
+    """Unless they are kept."""
+    assert summary(await followed.follower.follow_all())[SourceChange.NEW] == 3
+    paused = followed.registry.paused(followed.source, is_paused=True)
+    followed.write("- Something else\n")
+    assert await followed.follower.follow_all() == []
+    assert followed.registry.list() == [paused_with_reading(paused, followed.registry)]
+    with pytest.raises(ConflictError, match="followed already"):
+        followed.registry.add(followed.file, ImportSource.INSTRUCTIONS, "shop")
+
+    assert summary(await followed.follower.remove(paused))[SourceChange.RETIRED] == 3
+    assert await followed.rules() == {}
+    with pytest.raises(NotFoundError):
+        followed.registry.get(paused.id)
+
+
+def paused_with_reading(source: FollowedSource, registry: SourceRegistry) -> FollowedSource:
+    """Return a source as the registry has it."""
+    return registry.get(source.id)
