@@ -24,6 +24,8 @@ from commonplace.knowledge.entities.unmerging import UnmergeReceipt as UnmergeRe
 from commonplace.knowledge.lifecycle.opposed import OpposedPair as OpposedPair
 from commonplace.knowledge.lifecycle.review import DuplicatePair as DuplicatePair
 from commonplace.knowledge.lifecycle.review import WaitingMemory as WaitingMemory
+from commonplace.knowledge.memories.checks import check_draft as check_draft
+from commonplace.knowledge.memories.checks import check_entity as check_entity
 from commonplace.knowledge.memories.episodes import EpisodeDraft as EpisodeDraft
 from commonplace.knowledge.memories.episodes import EpisodeReceipt as EpisodeReceipt
 from commonplace.knowledge.memories.fact_receipts import FactReceipt as FactReceipt
@@ -40,8 +42,12 @@ from commonplace.knowledge.model.bounds import DEFAULT_LIMIT as DEFAULT_LIMIT
 from commonplace.knowledge.model.bounds import DEFAULT_MAX_ENTRIES as DEFAULT_MAX_ENTRIES
 from commonplace.knowledge.model.bounds import DEFAULT_MIN_CONFIDENCE as DEFAULT_MIN_CONFIDENCE
 from commonplace.knowledge.model.bounds import LIST_LIMIT as LIST_LIMIT
+from commonplace.knowledge.model.bounds import MAX_CONTENT_CHARS as MAX_CONTENT_CHARS
+from commonplace.knowledge.model.bounds import MAX_KEY_CHARS as MAX_KEY_CHARS
 from commonplace.knowledge.model.bounds import MAX_LIMIT as MAX_LIMIT
 from commonplace.knowledge.model.bounds import MAX_SCOPE_CHARS as MAX_SCOPE_CHARS
+from commonplace.knowledge.model.bounds import MAX_TAG_CHARS as MAX_TAG_CHARS
+from commonplace.knowledge.model.bounds import MAX_TAGS as MAX_TAGS
 from commonplace.knowledge.model.bounds import Content as Content
 from commonplace.knowledge.model.bounds import Importance as Importance
 from commonplace.knowledge.model.bounds import Key as Key
@@ -55,6 +61,7 @@ from commonplace.knowledge.model.config import ScoreWeights as ScoreWeights
 from commonplace.knowledge.model.config import SearchMode as SearchMode
 from commonplace.knowledge.model.criteria import FactCriteria as FactCriteria
 from commonplace.knowledge.model.criteria import RuleCriteria as RuleCriteria
+from commonplace.knowledge.model.entity_fields import MAX_NAME_CHARS as MAX_NAME_CHARS
 from commonplace.knowledge.model.entity_fields import EntityType as EntityType
 from commonplace.knowledge.model.entries import ListedEntity as ListedEntity
 from commonplace.knowledge.model.events import EventType as EventType

@@ -1,4 +1,5 @@
 from commonplace.operational.memory import OperationalMemory as OperationalMemory
+from commonplace.operational.memory import check_lesson as check_lesson
 from commonplace.operational.memory import prepare_statements as prepare_statements
 from commonplace.operational.memory import require_service as require_service
 from commonplace.operational.model.bounds import DEFAULT_CONFIDENCE as DEFAULT_CONFIDENCE

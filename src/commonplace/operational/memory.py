@@ -394,6 +394,26 @@ def _require_ids(ids: object) -> list[int]:
     return sorted(set(cast("Collection[int]", ids)))
 
 
+def check_lesson(
+    *,
+    category: str,
+    observation: str,
+    service: str | None = None,
+    confidence: float = DEFAULT_CONFIDENCE,
+    allow_secrets: bool = False,
+) -> None:
+    """Raise the error with which :meth:`OperationalMemory.add` would refuse a lesson.
+
+    Raises:
+        InvalidInputError: A value is not valid; the message names the field.
+        SecretRefusedError: The observation or the service looks like a secret.
+    """
+    require_one_of(MemoryCategory, category, field="category")
+    _require_observation(observation, allow_secrets=allow_secrets)
+    refuse_secret(require_service(service) or "", field="service", allow_secrets=allow_secrets)
+    _require_confidence(confidence)
+
+
 def _require_observation(observation: str, *, allow_secrets: bool) -> str:
     return require_safe_text(
         observation, field="observation", max_chars=MAX_TEXT_CHARS, allow_secrets=allow_secrets

@@ -1,4 +1,5 @@
 from commonplace.workspace.memory import WorkspaceMemory as WorkspaceMemory
+from commonplace.workspace.memory import check_note as check_note
 from commonplace.workspace.model.bounds import MAX_RESULTS as MAX_RESULTS
 from commonplace.workspace.model.bounds import MAX_TAGS as MAX_TAGS
 from commonplace.workspace.model.bounds import Limit as Limit

@@ -361,3 +361,17 @@ def _text(value: object, *, field: str) -> str:
     if not isinstance(value, str):
         raise InvalidInputError(field, "text", value)
     return value
+
+
+def check_note(text: str, *, tags: Sequence[str] = (), scope: str, allow_secrets: bool = False) -> None:
+    """Raise the error with which :meth:`WorkspaceMemory.store` would refuse a note.
+
+    Raises:
+        InvalidInputError: A value is invalid; the message names the field.
+        SecretRefusedError: The text or a tag looks like a secret.
+    """
+    require_scope(scope)
+    values = [("text", require_text(text, field="text", max_chars=MAX_TEXT_CHARS))]
+    values += [("tags", tag) for tag in require_tags(tags)]
+    for field, value in values:
+        refuse_secret(value, field=field, allow_secrets=allow_secrets)

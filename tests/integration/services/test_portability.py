@@ -275,3 +275,62 @@ def test_imported_facts_keep_the_dates_of_their_source(run: Run, tmp_path: Path)
         assert fact["last_confirmed_at"].startswith("2020-08-01T10:00")
         assert fact["valid_from"].startswith("2020-08-01T10:00")
         assert fact["effective_confidence"] < 1.0
+
+
+MIXED = {
+    "memory.json": json.dumps(
+        {
+            "entities": [
+                {"name": "Ines", "entityType": "person", "observations": ["Prefers metric units", None]},
+                {"name": "NoObs", "entityType": "Concept"},
+                {"name": "", "entityType": "Concept"},
+            ],
+            "relations": [{"from": "Ines", "to": "NoObs", "relationType": "works_on"}],
+        }
+    ),
+    "conversations.json": json.dumps(
+        [
+            {"uuid": "u", "name": None, "chat_messages": [{"sender": "human", "text": "We sail in May"}]},
+            {"uuid": "v", "chat_messages": []},
+        ]
+    ),
+    "vault/date.md": "---\ntitle: Date\ndue: 2026-02-30\n---\n- [step] Flush the cache\n- [#] #\n",
+    "claude/MEMORY.md": "- [Commits](feedback_commits.md)\n",
+    "claude/feedback_commits.md": "---\nname: commits\nmetadata:\n  type: feedback\n---\nKeep commits small\n",
+    "codex/memory_summary.md": "v1\n\n## User Profile\n\n- Works on shops\n",
+    "items.jsonl": "".join(
+        f"{json.dumps(item)}\n"
+        for item in (
+            {"kind": "fact", "subject": "S" * 300, "predicate": "p", "content": "Too long a subject"},
+            {"kind": "rule", "content": "Be kind", "metadata": {"status": "reserved"}},
+            {"kind": "episode", "content": " ", "butler": "ops"},
+            {"kind": "entity", "id": "a", "name": "Ada", "entity_type": "machine"},
+            {"kind": "operational", "category": "timing", "observation": " "},
+            {"kind": "workspace", "text": "T" * 600},
+            {"kind": "workspace", "text": "Tests need Redis"},
+        )
+    ),
+}
+COUNTS = {
+    "memory.json": (4, 2),
+    "conversations.json": (1, 1),
+    "vault": (3, 1),
+    "claude": (1, 0),
+    "codex": (1, 0),
+    "items.jsonl": (1, 6),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_a_dry_run_says_what_the_import_does(run: Run, tmp_path: Path, name: str) -> None:
+    """The same items, with the same outcomes and reasons; the import can be repeated."""
+    for place, text in MIXED.items():
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).write_text(text)
+    new, refused = COUNTS[name]
+    dry = run("import", str(tmp_path / name), "--dry-run", "--json").json
+    done = run("import", str(tmp_path / name), "--json").json
+    again = run("import", str(tmp_path / name), "--json").json
+    assert (dry["new"], dry["refused"]) == (done["new"], done["refused"]) == (new, refused)
+    assert [each for each in dry["items"] if each["outcome"] == "refused"] == done["items"]
+    assert (again["new"], again["known"], again["refused"]) == (0, new, refused)

@@ -13,7 +13,6 @@ from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError, SecretRefusedError
 from commonplace.core.quoting import quoted
 from commonplace.core.request_context import current_context, request_context
-from commonplace.core.secrets import find_secret_in_json
 from commonplace.core.sources import RANKS, Source
 from commonplace.knowledge import EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft, Validity
 from commonplace.operational import OperationalMemory
@@ -30,8 +29,8 @@ from commonplace.services.transfer.items import (
     WorkspaceItem,
     identity,
     kind_of,
-    to_json,
 )
+from commonplace.services.transfer.refusals import refusal_of
 from commonplace.services.transfer.rewordings import KnownTexts
 from commonplace.workspace import WorkspaceMemory
 
@@ -166,13 +165,9 @@ class Importer:
     ) -> Imported:
         if identity(item) in known:
             return Imported(item=item, outcome=ItemOutcome.KNOWN)
-        secret = None if self._allow_secrets else find_secret_in_json(to_json(item))
-        if secret is not None:
-            return Imported(
-                item=item,
-                outcome=ItemOutcome.REFUSED,
-                reason=f"text appears to contain a secret ({secret.kind})",
-            )
+        refusal = refusal_of(item, allow_secrets=self._allow_secrets)
+        if refusal is not None:
+            return Imported(item=item, outcome=ItemOutcome.REFUSED, reason=refusal)
         same = texts.repeated(item)
         if same is not None:
             reason = f"says the same as {quoted(_text(same))}"

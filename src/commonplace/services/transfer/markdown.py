@@ -18,6 +18,7 @@ from typing import Any, Final, cast
 import yaml
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.services.transfer.front_matter import MALFORMED
 from commonplace.services.transfer.items import (
     KINDS,
     TEXT_FIELD,
@@ -71,22 +72,34 @@ def read(folder: Path) -> Read:
                 yield Unreadable(place=f"{FOLDERS[kind]}/{path.name}", reason=str(error))
 
 
+def has_folders(folder: Path) -> bool:
+    """Return whether a folder has a folder for items of a kind."""
+    return any((folder / name).is_dir() for name in FOLDERS.values())
+
+
+def has_items(folder: Path) -> bool:
+    """Return whether a folder has files of items."""
+    return any(True for name in FOLDERS.values() for _ in (folder / name).glob("*.md"))
+
+
 def split(path: Path) -> tuple[dict[str, Any], str]:
     """Return the front matter and the body of a file; a file without front matter has an empty one.
 
     Raises:
-        InvalidInputError: The file is not text in UTF-8, or its front matter is not a mapping in YAML.
+        InvalidInputError: The file cannot be read, is not text in UTF-8, or its front matter is not a mapping in YAML.
     """
     try:
         text = path.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise InvalidInputError("text", "UTF-8", str(error)) from None
+    except OSError as error:
+        raise InvalidInputError("file", "a file that can be read", error.strerror or str(error)) from None
     found = _FRONT.match(text)
     if found is None:
         return {}, text.strip()
     try:
         front: object = yaml.safe_load(found[1]) or {}
-    except yaml.YAMLError as error:
+    except MALFORMED as error:
         raise InvalidInputError("front matter", "YAML", " ".join(str(error).split())) from None
     if not isinstance(front, dict):
         raise InvalidInputError("front matter", "a mapping", front)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, time, tzinfo
 from typing import Final
 
-from commonplace.knowledge import FactDraft
+from commonplace.knowledge import FactDraft, RuleDraft
 from commonplace.language.relative_days import with_dates
 from commonplace.services.transfer.items import Item, PastItem, Read, Unreadable
 
@@ -19,8 +19,8 @@ _LEAST_MS: Final = 100_000_000_000
 def said_at(*values: object) -> datetime | None:
     """Return the first of some values that is a time, in UTC; ``None`` if none is.
 
-    A value is a text in ISO 8601, a number of seconds or milliseconds since 1970, a date or a datetime. A time without
-    offset is in UTC, and a date is its first moment.
+    A value is a text in ISO 8601, a number of seconds or milliseconds since 1970 or its text, a date or a datetime. A
+    time without offset is in UTC, and a date is its first moment.
     """
     return next(_moments(values), None)
 
@@ -47,7 +47,7 @@ def _moment(value: object) -> datetime | None:
         case int() | float():
             return datetime.fromtimestamp(value / 1000 if value >= _LEAST_MS else value, UTC)
         case str():
-            return _in_utc(datetime.fromisoformat(value.strip()))
+            return _of_text(value.strip())
         case datetime():
             return _in_utc(value)
         case date():
@@ -56,20 +56,32 @@ def _moment(value: object) -> datetime | None:
             return None
 
 
+def _of_text(text: str) -> datetime | None:
+    try:
+        return _in_utc(datetime.fromisoformat(text))
+    except ValueError:
+        return _moment(float(text))
+
+
 def _in_utc(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def with_said_dates(items: Read, zone: tzinfo) -> Read:
-    """Yield items; words such as "tomorrow" in a fact whose time is known get the date that they meant.
+def with_said_dates(items: Read, zone: tzinfo, now: datetime) -> Read:
+    """Yield items; words such as "tomorrow" in a fact or rule whose time is known get the date that they meant.
 
-    ``zone`` is the time zone of the person who said them.
+    A time after ``now`` is the date of something else, and is left out: otherwise the fact would not hold yet. ``zone``
+    is the time zone of the person who said the words.
     """
     for item in items:
-        yield _dated(item, zone)
+        yield _dated(item, zone, now)
 
 
-def _dated(item: Item | PastItem | Unreadable, zone: tzinfo) -> Item | PastItem | Unreadable:
-    if not isinstance(item, FactDraft) or not isinstance(item.last_confirmed_at, datetime):
+def _dated(item: Item | PastItem | Unreadable, zone: tzinfo, now: datetime) -> Item | PastItem | Unreadable:
+    if not isinstance(item, FactDraft | RuleDraft) or not isinstance(item.last_confirmed_at, datetime):
         return item
+    if item.last_confirmed_at > now:
+        return (
+            fact_said_at(item, None) if isinstance(item, FactDraft) else replace(item, last_confirmed_at=None)
+        )
     return replace(item, content=with_dates(item.content, item.last_confirmed_at.astimezone(zone)))

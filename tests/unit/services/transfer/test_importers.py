@@ -461,10 +461,15 @@ def test_texts_that_begin_alike_keep_keys_of_their_own(tmp_path: Path) -> None:
 
 
 def test_an_observation_that_is_no_text_is_named(tmp_path: Path) -> None:
-    """By its line."""
+    """By its line; the entity and its other observations are read."""
     graph = tmp_path / "memory.jsonl"
-    graph.write_text(json.dumps({"type": "entity", "name": "A", "entityType": "person", "observations": [5]}))
-    assert [type(each) for each in IMPORTERS[ImportSource.MCP_MEMORY](graph)] == [Unreadable]
+    entity = {"type": "entity", "name": "A", "entityType": "person", "observations": [5, "Likes tea"]}
+    graph.write_text(json.dumps(entity))
+    _, refused, fact = IMPORTERS[ImportSource.MCP_MEMORY](graph)
+    assert refused == Unreadable(
+        place="line 1", reason="observations: expected text of 1 to 1000000 characters, got 5"
+    )
+    assert isinstance(fact, FactDraft)
 
 
 @pytest.mark.parametrize(

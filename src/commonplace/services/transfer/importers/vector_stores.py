@@ -7,14 +7,15 @@ imported or called.
 import io
 import pickle
 import sqlite3
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from commonplace.services.transfer.importers.sqlite_files import tables_of
 from commonplace.services.transfer.items import Unreadable
 
-_TABLES: Final = "SELECT name FROM sqlite_master WHERE type = 'table'"
 _QDRANT: Final = "SELECT id, point FROM points ORDER BY id"
 _CHROMA: Final = """
 SELECT embeddings.embedding_id, fields.key, string_value, int_value, float_value, bool_value
@@ -25,6 +26,19 @@ SELECT embeddings.embedding_id, fields.key, string_value, int_value, float_value
 FROM embedding_metadata_array AS fields JOIN embeddings ON embeddings.id = fields.id ORDER BY fields.rowid
 """
 _QDRANT_PACKAGE: Final = "qdrant_client."
+_DAMAGED: Final = (
+    pickle.UnpicklingError,
+    struct.error,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""The errors that a damaged pickle may raise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +61,7 @@ def points_of(connection: sqlite3.Connection) -> Iterator[Point | Unreadable] | 
     Raises:
         sqlite3.Error: The file is not a database.
     """
-    tables = {name for (name,) in connection.execute(_TABLES)}
+    tables = tables_of(connection)
     if "points" in tables:
         return _qdrant(connection)
     if "embedding_metadata" in tables:
@@ -74,15 +88,7 @@ def _qdrant(connection: sqlite3.Connection) -> Iterator[Point | Unreadable]:
         try:
             fields = _Unpickler(io.BytesIO(pickled)).load().fields
             yield Point(id=str(fields["id"]), payload=dict(fields["payload"] or {}))
-        # A damaged pickle may raise any of these.
-        except (
-            pickle.UnpicklingError,
-            AttributeError,
-            EOFError,
-            LookupError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except _DAMAGED as error:
             yield Unreadable(place=f"point {key}", reason=str(error) or type(error).__name__)
 
 
@@ -91,12 +97,14 @@ def _chroma(connection: sqlite3.Connection, *, has_lists: bool) -> Iterator[Poin
     for point, key, *values in connection.execute(_CHROMA):
         payloads.setdefault(point, {})[key] = _value(*values)
     for point, key, *values in connection.execute(_CHROMA_LISTS) if has_lists else ():
-        payloads.setdefault(point, {}).setdefault(key, []).append(_value(*values))
+        listed = payloads.setdefault(point, {}).setdefault(key, [])
+        if isinstance(listed, list):
+            cast("list[object]", listed).append(_value(*values))
     for point, payload in payloads.items():
-        yield Point(id=point, payload=payload)
+        yield Point(id=str(point), payload=payload)
 
 
-def _value(text: str | None, whole: int | None, real: float | None, truth: int | None) -> object:
+def _value(text: object, whole: object, real: object, truth: object) -> object:
     if truth is not None:
         return bool(truth)
     return next((each for each in (text, whole, real) if each is not None), None)
