@@ -1,5 +1,6 @@
 """Sources: folders of hosts that are followed."""
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.services.sources.following import SourceChange, SourceFollower, SourceLine, summary
 from commonplace.services.sources.registry import FollowedSource, SourceRegistry
-from commonplace.services.transfer.importers import ImportSource
+from commonplace.services.transfer.importers import ImportSource, source_of
 from support.facade import open_knowledge
 
 RULES = """# Before a commit
@@ -154,3 +155,111 @@ async def test_a_paused_source_is_left_alone_and_a_removed_one_retires_its_memor
 def paused_with_reading(source: FollowedSource, registry: SourceRegistry) -> FollowedSource:
     """Return a source as the registry has it."""
     return registry.get(source.id)
+
+
+CONVERSATION = {
+    "uuid": "c1",
+    "name": "Trip",
+    "created_at": "2026-11-02T10:00:00Z",
+    "chat_messages": [
+        {
+            "sender": "human",
+            "text": "We booked the night train to Graz",
+            "created_at": "2026-11-02T10:00:00Z",
+        },
+        {"sender": "assistant", "text": "Noted.", "created_at": "2026-11-02T10:00:05Z"},
+    ],
+}
+GRAPH = {
+    "entities": [{"name": "Ines", "entityType": "person", "observations": ["Prefers metric units"]}],
+    "relations": [],
+}
+SHAPES: dict[ImportSource, tuple[str, dict[str, str], str, str]] = {
+    ImportSource.CLAUDE_MEMORY: (
+        "",
+        {
+            "MEMORY.md": "- [Commits](feedback_commits.md) - one concern a commit\n",
+            "feedback_commits.md": "---\nname: commits\nmetadata:\n  type: feedback\n---\nOne concern a commit\n",
+            "project_freeze.md": "---\nname: freeze\nmetadata:\n  type: project\n---\nMain is frozen in October\n",
+        },
+        "One concern a commit",
+        "Main is frozen in October",
+    ),
+    ImportSource.CODEX_MEMORY: (
+        "",
+        {
+            "memory_summary.md": "# User\n- Prefers short answers\n",
+            "rollout_summaries/2026-11-01T10-00-00-a.md": "thread_id: 1\ncwd: /x\n# Deploy\n## Outcome\nIt failed\n",
+        },
+        "Prefers short answers",
+        "It failed",
+    ),
+    ImportSource.BASIC_MEMORY: (
+        "",
+        {
+            ".obsidian/app.json": "{}",
+            "cache.md": "---\ntitle: Cache: a (draft)\ndue: 2026-02-30\n---\n- [limit] The cache holds 512 MB\n",
+            "people/ines.md": "- [role] Ines is on call\n- works with [[Cache]]\n",
+        },
+        "The cache holds 512 MB",
+        "Ines is on call",
+    ),
+    ImportSource.INSTRUCTIONS: (
+        "",
+        {
+            ".cursor/rules/ts.mdc": "---\nglobs: src/**/*.ts\n---\n- Use tabs\n",
+            "AGENTS.md": "# Tests\n- [x] done\n- ~~old~~\n- Run the tests first\n",
+        },
+        "Run the tests first",
+        "For src/**/*.ts: Use tabs",
+    ),
+    ImportSource.CONVERSATIONS: (
+        "conversations.json",
+        {"conversations.json": json.dumps([CONVERSATION])},
+        "We booked the night train to Graz",
+        "Noted",
+    ),
+    ImportSource.MCP_MEMORY: (
+        "memory.json",
+        {"memory.json": json.dumps(GRAPH)},
+        "Prefers metric units",
+        "metric",
+    ),
+}
+"""For each kind: the path below the folder, the files, and two texts that its memories hold."""
+
+
+@pytest.mark.requirement("FOL-01.5")
+@pytest.mark.parametrize("kind", SHAPES)
+async def test_each_kind_is_found_read_once_and_followed(
+    kind: ImportSource, knowledge: KnowledgeMemory, tmp_path: Path
+) -> None:
+    """By the shape of its folder; a changed text is one change, and each memory names its file."""
+    below, files, first, second = SHAPES[kind]
+    folder = tmp_path / "there"
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    path = folder / below
+    assert source_of(path) is kind
+    registry = SourceRegistry(tmp_path / "home")
+    follower = SourceFollower(registry, knowledge)
+    source = registry.add(path, kind, "global")
+
+    stored = [line for line in await follower.follow(source) if line.change is SourceChange.NEW]
+    assert any(first in line.text for line in stored)
+    assert any(second in line.text for line in stored)
+    again = [line for line in await follower.follow(source) if line.change is not SourceChange.UNREADABLE]
+    assert again == []
+
+    changed = next(folder / name for name, text in files.items() if first in text and name != "MEMORY.md")
+    changed.write_text(changed.read_text().replace(first, f"{first} now"))
+    lines = [line for line in await follower.follow(source) if line.change is not SourceChange.UNREADABLE]
+    assert [line.change for line in lines if f"{first} now" in line.text] in (
+        [SourceChange.CHANGED],
+        [SourceChange.NEW],  # An episode is not replaced.
+    )
+    assert len(lines) == 1
+    for memory in [*await knowledge.lists.facts(), *await knowledge.lists.rules()]:
+        assert memory.metadata["followed"]["path"].startswith(str(folder))
+        assert memory.trust in {Source.IMPORT, Source.DOCUMENT}

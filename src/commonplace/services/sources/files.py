@@ -2,13 +2,21 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Final
 
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
-from commonplace.services.transfer.importers import IMPORTERS, ImportSource
+from commonplace.services.transfer.importers import (
+    ImportSource,
+    claude_memory,
+    codex_memory,
+    conversations,
+    instructions,
+    read_source,
+)
 from commonplace.services.transfer.items import Read, Unreadable
+from commonplace.services.transfer.markdown_notes import note_paths
 
 MOST_FILES: Final = 5_000
 """A folder with more files is refused: it is no folder of notes."""
@@ -37,64 +45,57 @@ class SourceFile:
 
 
 def files_of(kind: ImportSource, path: Path) -> list[SourceFile]:
-    """Return the files of a source, by name.
+    """Return the files of a source, by name; a folder that is read as a whole is one of them.
 
     Raises:
         StorageUnavailableError: The source is gone or cannot be listed, so that nothing is retired by mistake.
         InvalidInputError: The source has too many files.
     """
+    listed = _LISTS.get(kind)
     try:
-        if not path.is_dir():
+        if listed is None or not path.is_dir():
             return [_file(path, path.name)]
-        found = sorted(_LISTS.get(kind, _notes)(path))[: MOST_FILES + 1]
-        files = [_file(each, each.relative_to(path).as_posix()) for each in found if each.is_file()]
+        found = sorted(listed(path))
+        if len(found) > MOST_FILES:
+            raise InvalidInputError("source", f"a folder of at most {MOST_FILES} notes", str(path))
+        return [_file(each, each.relative_to(path).as_posix()) for each in found if each.is_file()]
     except OSError as error:
         raise StorageUnavailableError(f"{path}: {error.strerror or error}") from error
-    if len(files) > MOST_FILES:
-        raise InvalidInputError("source", f"a folder of at most {MOST_FILES} notes", str(path))
-    return files
 
 
-def read_file(kind: ImportSource, file: SourceFile) -> Read:
-    """Yield the items of a file; what cannot be read is one :class:`Unreadable`."""
+def read_file(kind: ImportSource, file: SourceFile, zone: tzinfo) -> Read:
+    """Yield the items of a file; what cannot be read is one :class:`Unreadable`.
+
+    Args:
+        kind: The importer.
+        file: The file.
+        zone: The time zone of the person who wrote it.
+    """
     if file.stamp[1] > MOST_BYTES:
         reason = f"it has {file.stamp[1]} bytes, more than {MOST_BYTES}"
         yield Unreadable(place=file.name, reason=reason)
         return
     try:
-        yield from IMPORTERS[kind](file.path)
-    except (InvalidInputError, StorageUnavailableError, OSError) as error:
+        yield from read_source(kind, file.path, zone)
+    except (InvalidInputError, StorageUnavailableError) as error:
         yield Unreadable(place=file.name, reason=str(error))
 
 
 def _file(path: Path, name: str) -> SourceFile:
-    found = path.stat()
-    return SourceFile(name=name, path=path, stamp=[found.st_mtime_ns, found.st_size])
+    found = [each.stat() for each in ([path] if path.is_file() else [path, *path.rglob("*")])]
+    newest, size = max(each.st_mtime_ns for each in found), sum(each.st_size for each in found)
+    return SourceFile(name=name, path=path, stamp=[newest, size])
 
 
-def _notes(folder: Path) -> list[Path]:
-    """Return the Markdown files below a folder, without hidden folders."""
-    found = (each for each in folder.rglob("*.md"))
-    return [
-        each for each in found if not any(part.startswith(".") for part in each.relative_to(folder).parts)
-    ]
+def _memories(folder: Path) -> list[Path]:
+    return [path for path in note_paths(folder) if path.name != claude_memory.INDEX]
 
-
-def _instructions(folder: Path) -> list[Path]:
-    """Return the files at the top of a repository that hosts read as instructions."""
-    return [path for pattern in _INSTRUCTIONS for path in folder.glob(pattern)]
-
-
-_INSTRUCTIONS: Final = (
-    "CLAUDE.md",
-    "AGENTS.md",
-    "GEMINI.md",
-    ".cursor/rules/*.mdc",
-    ".github/copilot-instructions.md",
-    ".github/instructions/*.instructions.md",
-)
 
 _LISTS: Final[Mapping[ImportSource, Callable[[Path], list[Path]]]] = {
-    ImportSource.INSTRUCTIONS: _instructions,
+    ImportSource.INSTRUCTIONS: instructions.files_of,
+    ImportSource.CLAUDE_MEMORY: _memories,
+    ImportSource.CODEX_MEMORY: codex_memory.files_of,
+    ImportSource.BASIC_MEMORY: note_paths,
+    ImportSource.CONVERSATIONS: conversations.files_of,
 }
-"""How the files of a kind of folder are found, where they are not all notes below it."""
+"""How the files of a folder are listed, for the kinds whose files are read one by one."""

@@ -44,6 +44,7 @@ from commonplace.services.sources.registry import (
     SourceRecord,
     SourceRegistry,
 )
+from commonplace.services.transfer.importers import ImportSource
 from commonplace.services.transfer.items import Unreadable
 
 ORIGIN: Final = "followed"
@@ -101,7 +102,7 @@ class SourceFollower:
         """
         lines: list[SourceLine] = []
         for file in await asyncio.to_thread(files_of, source.kind, source.path):
-            drafts, broken = await asyncio.to_thread(_drafts, source, file)
+            drafts, broken = await asyncio.to_thread(self._drafts, source, file)
             lines += broken
             lines += [
                 SourceLine(change=SourceChange.NEW, file=file.name, text=each.content)
@@ -148,7 +149,7 @@ class SourceFollower:
             lines: list[SourceLine] = []
             for name in [*files, *(record.memories.keys() - files.keys())]:
                 file = files.get(name)
-                if file is not None and record.stamps.get(name) == file.stamp:
+                if file is not None and file.stamp == record.stamps.get(name) and not _includes(source):
                     continue
                 lines += await self._follow_file(source, record, name, file)
                 self._registry.write_record(source, record)
@@ -175,7 +176,7 @@ class SourceFollower:
         self, source: FollowedSource, record: SourceRecord, name: str, file: SourceFile | None
     ) -> list[SourceLine]:
         """Bring the memories of one file up to date; ``None`` is a file that went."""
-        drafts, lines = ({}, []) if file is None else await asyncio.to_thread(_drafts, source, file)
+        drafts, lines = ({}, []) if file is None else await asyncio.to_thread(self._drafts, source, file)
         held = record.memories.get(name, {})
         gone = {digest: memory_id for digest, memory_id in held.items() if digest not in drafts}
         before = {memory_id: await self._own(source, memory_id) for memory_id in gone.values() if memory_id}
@@ -250,6 +251,19 @@ class SourceFollower:
         origin = cast("Mapping[str, object]", memory.metadata.get(ORIGIN, {}))
         return memory if origin.get("source") == source.id else None
 
+    def _drafts(self, source: FollowedSource, file: SourceFile) -> tuple[dict[str, Draft], list[SourceLine]]:
+        """Return the drafts of a file by the digest of their texts, and a line for each part that cannot be read."""
+        drafts: dict[str, Draft] = {}
+        lines: list[SourceLine] = []
+        for item in read_file(source.kind, file, self._knowledge.database.settings.zone):
+            if isinstance(item, Unreadable):
+                text = f"{item.place}: {item.reason}"
+                lines.append(SourceLine(change=SourceChange.UNREADABLE, file=file.name, text=text))
+            elif isinstance(item, FactDraft | RuleDraft | EpisodeDraft):
+                draft = _placed(item, source, file)
+                drafts.setdefault(_digest(draft), draft)
+        return drafts, lines
+
     async def _retire(self, source: FollowedSource, name: str, memory_id: str) -> list[SourceLine]:
         """Forget a memory whose text went, unless a person confirmed it; return a line if the memory is there."""
         memory = await self._own(source, memory_id)
@@ -263,18 +277,9 @@ class SourceFollower:
         return [SourceLine(change=change, file=name, text=memory.content, memory_id=named)]
 
 
-def _drafts(source: FollowedSource, file: SourceFile) -> tuple[dict[str, Draft], list[SourceLine]]:
-    """Return the drafts of a file by the digest of their texts, and a line for each part that cannot be read."""
-    drafts: dict[str, Draft] = {}
-    lines: list[SourceLine] = []
-    for item in read_file(source.kind, file):
-        if isinstance(item, Unreadable):
-            text = f"{item.place}: {item.reason}"
-            lines.append(SourceLine(change=SourceChange.UNREADABLE, file=file.name, text=text))
-        elif isinstance(item, FactDraft | RuleDraft | EpisodeDraft):
-            draft = _placed(item, source, file)
-            drafts.setdefault(_digest(draft), draft)
-    return drafts, lines
+def _includes(source: FollowedSource) -> bool:
+    """Return whether the files of a source include others, whose changes their own time does not show."""
+    return source.kind is ImportSource.INSTRUCTIONS
 
 
 def _placed(draft: Draft, source: FollowedSource, file: SourceFile) -> Draft:

@@ -81,7 +81,9 @@ class SourceRegistry:
         try:
             return [_source(each) for each in cast("list[Mapping[str, Any]]", document["sources"])]
         except (KeyError, TypeError, ValueError, InvalidInputError) as error:
-            raise SettingsError(f"{self._home / FILE}: expected a list of sources, got {quoted(error)}") from None
+            raise SettingsError(
+                f"{self._home / FILE}: expected a list of sources, got {quoted(error)}"
+            ) from None
 
     def get(self, name: str) -> FollowedSource:
         """Return the source with an id or a path.
@@ -152,7 +154,9 @@ class SourceRegistry:
         try:
             return SourceRecord(stamps=dict(document["stamps"]), memories=dict(document["memories"]))
         except (KeyError, TypeError, ValueError) as error:
-            raise SettingsError(f"{self._record_file(source)}: expected a record, got {quoted(error)}") from None
+            raise SettingsError(
+                f"{self._record_file(source)}: expected a record, got {quoted(error)}"
+            ) from None
 
     def write_record(self, source: FollowedSource, record: SourceRecord) -> None:
         """Replace the record of a source.
