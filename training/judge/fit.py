@@ -24,13 +24,17 @@ import optax
 
 import network
 from batches import PairTokens, batches
+from commonplace.embedding.backend import EmbeddingOptions
+from commonplace.embedding.model_files import find_model
 from commonplace.judge.network import NETWORK
 from corpus import KEPT, LABELS, SPECIFIED, Pair, learned_authors, read_pairs
 from pack import write_network
 from recipe import EPOCHS, RATE, SEED, figures, recipe
 from variations import Example, epoch
 
-MODEL: Final = Path(__file__).parents[2] / "src/commonplace/embedding/minilm"
+MODEL: Final = find_model(EmbeddingOptions()).weights.parent
+"""The folder with the shipped weights."""
+
 BATCH: Final = 32
 LAYER_DECAY: Final = 0.88
 """A layer learns this share as fast as the layer above it."""
@@ -57,9 +61,8 @@ def optimizer(tensors: network.Tensors, rate: float, steps: int) -> optax.Gradie
         )
         return optax.adamw(schedule, b2=0.98, weight_decay=WEIGHT_DECAY)
 
-    layers = {
-        str(layer): adam(LAYER_DECAY ** (network.LAYERS - 1 - layer)) for layer in range(network.LAYERS)
-    }
+    depth = network.depth(tensors)
+    layers = {str(layer): adam(LAYER_DECAY ** (depth - 1 - layer)) for layer in range(depth)}
     parts = {name: part(name) for name in tensors}
     return optax.chain(
         optax.clip_by_global_norm(1.0), optax.multi_transform(layers | {"head": adam(HEAD_RATE)}, parts)
@@ -74,7 +77,7 @@ def fit(
     chance = random.Random(seed)
     tokens = PairTokens(MODEL / "tokenizer.json")
     tables, tensors = network.shipped(MODEL / "model.safetensors")
-    tensors |= network.new_head(seed)
+    tensors |= network.new_head(seed, len(LABELS))
     pairs = [*pairs, *REPEATED * [pair for pair in pairs if pair.author == SPECIFIED]]
     first = list(epoch(pairs, random.Random(seed)))
     steps = int(epochs * (len(first) / BATCH + 4))

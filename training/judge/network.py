@@ -1,4 +1,4 @@
-"""The judge's network in JAX, for training: the layers of MiniLM over both texts at once, and a head of four classes.
+"""A network over two texts in JAX, for training: layers of MiniLM over both texts at once, and a head.
 
 The tensors have the names of the shipped weights, so that a trained layer takes the place of a shipped one. Tokens are
 ``[CLS] old [SEP] new [SEP]``; the head reads the state of ``[CLS]``, the mean states of both texts, their distance and
@@ -15,7 +15,6 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from commonplace.judge.inputs import CLS, SEP
-from corpus import LABELS
 
 WIDTH: Final = 384
 HEADS: Final = 12
@@ -31,36 +30,51 @@ Tensors: TypeAlias = "dict[str, jax.Array]"
 Batch: TypeAlias = "dict[str, Any]"
 
 
-def shipped(weights: Path) -> tuple[Tensors, Tensors]:
-    """Return the tables of words and positions, which stay as they are, and the tensors to train."""
+def shipped(weights: Path, layers: int = LAYERS) -> tuple[Tensors, Tensors]:
+    """Return the tables of words and positions, which stay as they are, and the tensors to train.
+
+    Args:
+        weights: The shipped weights.
+        layers: The number of layers to train, from the lowest.
+    """
     tensors = {name: jnp.asarray(value) for name, value in load_file(weights).items()}
     names = ("embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight")
     trained = {
         name: value
         for name, value in tensors.items()
-        if name.startswith(("embeddings.token", "embeddings.Layer", "encoder."))
+        if name.startswith(("embeddings.token", "embeddings.Layer")) or _layer_of(name) < layers
     }
     # The roles of tokens begin as the segments of the shipped weights.
     trained[_ROLES] = jnp.concatenate([trained[_ROLES], trained[_ROLES]])
     return {name: tensors[name] for name in names}, trained
 
 
-def new_head(seed: int) -> Tensors:
+def _layer_of(name: str) -> float:
+    """Return the layer of a tensor; infinity for a tensor of no layer."""
+    return float(name.split(".")[2]) if name.startswith("encoder.layer.") else math.inf
+
+
+def depth(tensors: Tensors) -> int:
+    """Return the number of layers of a network."""
+    return 1 + int(max(layer for layer in map(_layer_of, tensors) if layer < math.inf))
+
+
+def new_head(seed: int, outputs: int) -> Tensors:
     """Return a head with random weights."""
     random = np.random.default_rng(seed)
     wide = 5 * WIDTH
     return {
         "head.dense.weight": jnp.asarray(random.normal(size=(WIDTH, wide)) / math.sqrt(wide), jnp.float32),
         "head.dense.bias": jnp.zeros(WIDTH),
-        "head.output.weight": jnp.asarray(random.normal(size=(len(LABELS), WIDTH)) * 0.02, jnp.float32),
-        "head.output.bias": jnp.zeros(len(LABELS)),
+        "head.output.weight": jnp.asarray(random.normal(size=(outputs, WIDTH)) * 0.02, jnp.float32),
+        "head.output.bias": jnp.zeros(outputs),
     }
 
 
 def logits(
     tables: Tensors, tensors: Tensors, batch: Batch, *, key: jax.Array | None = None, rate: float = 0.0
 ) -> jax.Array:
-    """Return the four scores of each pair of a batch, shape ``(pairs, 4)``.
+    """Return the scores of each pair of a batch, shape ``(pairs, outputs)``.
 
     Args:
         tables: The tables of words and positions.
@@ -70,7 +84,8 @@ def logits(
         key: Of the random numbers that hide words and drop states; none while judging.
         rate: The share of states that is dropped.
     """
-    keys = [None] * (2 * LAYERS + 2) if key is None else list(jax.random.split(key, 2 * LAYERS + 2))
+    layers = depth(tensors)
+    keys = [None] * (2 * layers + 2) if key is None else list(jax.random.split(key, 2 * layers + 2))
     ids, roles, mask = batch["ids"], batch["roles"], batch["mask"]
     ids = _hidden(ids, keys[-1])
     positions = tables["embeddings.position_embeddings.weight"][: ids.shape[1]]
@@ -78,7 +93,7 @@ def logits(
     states = words + positions + tensors[_ROLES][roles]
     states = _norm(tensors, "embeddings.LayerNorm", states)
     bias = jnp.where(mask[:, None, None, :] > 0, 0.0, -1e9)
-    for layer in range(LAYERS):
+    for layer in range(layers):
         name = f"encoder.layer.{layer}"
         attended = _attention(tensors, name, states, bias)
         states = _norm(

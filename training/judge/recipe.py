@@ -28,8 +28,15 @@ SEED: Final = 0
 
 
 def recipe() -> dict[str, Any]:
-    """Return the recipe of the present repository: hashes of the data and of the code, and the settings."""
-    return {"code": _code(), "data": _data(), "epochs": EPOCHS, "rate": RATE, "seed": SEED}
+    """Return the recipe of the present repository: hashes of the pairs and of the code, and the settings."""
+    pairs = [PAIRS / f"{author}.jsonl" for author in learned_authors()]
+    return {
+        "code": hash_of_code(CODE),
+        "data": hash_of_files(pairs),
+        "epochs": EPOCHS,
+        "rate": RATE,
+        "seed": SEED,
+    }
 
 
 def figures(values: NDArray[np.float32], labels: Sequence[str]) -> dict[str, float]:
@@ -51,19 +58,19 @@ def figures(values: NDArray[np.float32], labels: Sequence[str]) -> dict[str, flo
     return {name: round(share, 3) for name, share in shares.items()}
 
 
-def _data() -> str:
-    """Return the hash of the pairs that are learned from, by author."""
+def hash_of_files(files: Sequence[Path]) -> str:
+    """Return the hash of files and of their names without an ending, in their order."""
     digest = hashlib.sha256()
-    for author in learned_authors():
-        digest.update(author.encode())
-        digest.update((PAIRS / f"{author}.jsonl").read_bytes())
+    for file in files:
+        digest.update(file.stem.encode())
+        digest.update(file.read_bytes())
     return digest.hexdigest()
 
 
-def _code() -> str:
-    """Return the hash of what the code does; comments, layout and imports do not count."""
+def hash_of_code(files: Sequence[Path]) -> str:
+    """Return the hash of what code does; comments, layout and imports do not count."""
     digest = hashlib.sha256()
-    for file in CODE:
+    for file in files:
         digest.update(ast.dump(_statements(ast.parse(file.read_text(encoding="utf-8")))).encode())
     return digest.hexdigest()
 
