@@ -186,7 +186,7 @@ async def brief(
             sources = [_at_service(service, source, prompt, butler, but_session) for source in sources]
         today = utc_now().astimezone(settings.zone).date()
         if project is not None:
-            references = CodeReferences(project, settings.home, butler or GLOBAL_SCOPE, today=today)
+            references = CodeReferences(project, settings.home, today=today)
             sources = [_with_code(source, references) for source in sources]
         wanted = [_with_past(source, today) for source in sources if source.name not in besides]
 

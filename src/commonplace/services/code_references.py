@@ -4,19 +4,24 @@ A memory says "limits are in `src/api/limits.py`", and a month later the file is
 line with it was last shown, and is not there now, is said in the line; what never was there may be part of something
 else and is not mentioned. A file that Git knows to have moved is followed.
 
-    - Limits are in src/api/limits.py (src/api/limits.py was there on 3 Nov; the file is gone)
+    - Limits are in src/api/limits.py (src/api/limits.py was there on 3 Nov 2026, and is not now)
+
+What was there when is recorded for each directory, with a line for each reference.
 
 Source: FOL-03.
 """
 
 import json
 import logging
+import os
 import re
 import subprocess
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from datetime import date
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -39,7 +44,7 @@ ITEM: Final = "- "
 _FILE: Final = re.compile(
     r"(?<![\w:/.@~-])(?:\./)?((?:[\w.-]+/)*[\w-][\w.-]*\.[A-Za-z]\w{0,9}|(?:[\w.-]+/)+[\w.-]+)(?![\w/@])"
 )
-_UNSAFE: Final = re.compile(r"[^\w.-]")
+_DIGEST_BYTES: Final = 12
 _COMMAND: Final = re.compile(r"\b(make|npm run|yarn|pnpm|just)\s+([a-z][\w:-]*)")
 _TARGET: Final = re.compile(r"^([\w.-]+(?:\s+[\w.-]+)*)\s*:(?!=)", re.MULTILINE)
 _MOVE: Final = re.compile(r"^R\d*\t(?P<old>[^\t]+)\t(?P<new>.+)$", re.MULTILINE)
@@ -47,42 +52,44 @@ _MOVE: Final = re.compile(r"^R\d*\t(?P<old>[^\t]+)\t(?P<new>.+)$", re.MULTILINE)
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class _Seen:
-    """When references were last there, by reference, and where files moved to."""
+@dataclass(slots=True, kw_only=True)
+class _Sight:
+    """When a reference was last there; ``moved`` is where Git says that the file is now, empty if it does not know."""
 
-    days: dict[str, str] = field(default_factory=dict[str, str])
-    moves: dict[str, str] = field(default_factory=dict[str, str])
+    reference: str
+    day: str
+    moved: str | None = None
 
 
 class CodeReferences:
-    """The references of one project.
+    """The references of one directory.
 
     Args:
         project: The directory of the project.
         home: The home, which records what was there when.
-        name: The id of the project, which names the record.
         today: The present day.
     """
 
-    def __init__(self, project: Path, home: Path, name: str, *, today: date) -> None:
+    def __init__(self, project: Path, home: Path, *, today: date) -> None:
         self._project = project
-        self._file = home / DIRECTORY / f"{_UNSAFE.sub('_', name)}.json"
+        name = blake2b(os.fsencode(project), digest_size=_DIGEST_BYTES).hexdigest()
+        self._file = home / DIRECTORY / f"{name}.jsonl"
         self._today = today
         self._asked_git = 0
+        self._lock = threading.Lock()
 
     def checked(self, text: str) -> str:
         """Return a text; lines that name what is gone say so, and follow the other lines of their list."""
         if not any(map(self._named, text.split("\n"))):
             return text
-        seen = self._read()
-        before = json.dumps([seen.days, seen.moves])
-        lines = list(self._lines(text.split("\n"), seen))
-        if json.dumps([seen.days, seen.moves]) != before:
-            self._write(seen)
+        with self._lock:
+            before = _document(self._sights)
+            lines = list(self._lines(text.split("\n")))
+            if (after := _document(self._sights)) != before:
+                self._write(after)
         return "\n".join(lines)
 
-    def _lines(self, lines: Iterable[str], seen: _Seen) -> Iterator[str]:
+    def _lines(self, lines: Iterable[str]) -> Iterator[str]:
         outdated: list[str] = []
         for line in lines:
             if not line.startswith(ITEM):
@@ -90,7 +97,7 @@ class CodeReferences:
                 outdated = []
                 yield line
                 continue
-            remarks = [remark for each in self._named(line) if (remark := self._remark(each, seen))]
+            remarks = [remark for each in self._named(line) if (remark := self._remark(each))]
             if remarks:
                 outdated.append(f"{line} ({'; '.join(remarks)})")
             else:
@@ -105,21 +112,21 @@ class CodeReferences:
         commands = [f"{match[1]} {match[2]}" for match in _COMMAND.finditer(line)]
         return list(dict.fromkeys([*commands, *files]))[:MOST_REFERENCES]
 
-    def _remark(self, reference: str, seen: _Seen) -> str:
+    def _remark(self, reference: str) -> str:
         """Return what is to be said of a reference, and note it if it is there; an empty text for nothing."""
         if self._is_there(reference):
-            seen.days[reference] = self._today.isoformat()
+            self._sights[reference] = _Sight(reference=reference, day=self._today.isoformat())
             return ""
-        day = seen.days.get(reference)
-        if day is None:
+        sight = self._sights.get(reference)
+        if sight is None:
             return ""
-        if " " in reference:
-            return f"{reference} was there on {_day(day)}; it is gone"
-        moved = seen.moves.get(reference) or self._moved(reference)
-        if moved and self._is_there(moved):
-            seen.moves[reference] = moved
-            return f"{reference} is now {moved}"
-        return f"{reference} was there on {_day(day)}; the file is gone"
+        if sight.moved is None and " " not in reference and self._asked_git < MOST_MOVES:
+            self._asked_git += 1
+            sight.moved = self._moved(reference)
+        if sight.moved and self._is_there(sight.moved):
+            return f"{reference} is now {sight.moved}"
+        day = date.fromisoformat(sight.day)
+        return f"{reference} was there on {day.day} {day:%b %Y}, and is not now"
 
     def _is_there(self, reference: str) -> bool:
         command, _, target = reference.rpartition(" ")
@@ -147,16 +154,13 @@ class CodeReferences:
         except (ValueError, AttributeError, TypeError):
             return frozenset()
 
-    def _moved(self, path: str) -> str | None:
-        """Return where Git says that a file moved to; ``None`` if it does not know or takes too long."""
-        self._asked_git += 1
-        if self._asked_git > MOST_MOVES:
-            return None
+    def _moved(self, path: str) -> str:
+        """Return where Git says that a file moved to; an empty text if it does not know or takes too long."""
         commit = self._git("log", "-1", "--format=%H", "--diff-filter=D", "--no-renames", "--", path).strip()
         if not commit:
-            return None
+            return ""
         shown = self._git("show", "--format=", "--name-status", "--diff-filter=R", "-M", commit)
-        return next((match["new"] for match in _MOVE.finditer(shown) if match["old"] == path), None)
+        return next((match["new"] for match in _MOVE.finditer(shown) if match["old"] == path), "")
 
     def _git(self, *arguments: str) -> str:
         try:
@@ -172,27 +176,28 @@ class CodeReferences:
             return ""
         return done.stdout if done.returncode == 0 else ""
 
-    def _read(self) -> _Seen:
+    @cached_property
+    def _sights(self) -> dict[str, _Sight]:
         try:
-            document = json.loads(self._file.read_bytes())
-            return _Seen(days=dict(document["days"]), moves=dict(document["moves"]))
+            lines = self._file.read_text(encoding="utf-8").splitlines()
+            sights = [_Sight(**json.loads(line)) for line in lines]
         except FileNotFoundError:
-            return _Seen()
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            return {}
+        except (OSError, ValueError, TypeError) as error:
             _log.warning("%s cannot be read, and is begun anew: %s", self._file, error)
-            return _Seen()
+            return {}
+        return {each.reference: each for each in sights}
 
-    def _write(self, seen: _Seen) -> None:
+    def _write(self, document: str) -> None:
         try:
             make_directories(self._file.parent)
-            write_text(self._file, json.dumps({"days": seen.days, "moves": seen.moves}) + "\n", mode=0o600)
+            write_text(self._file, document, mode=0o600)
         except OSError as error:
             _log.warning("%s cannot be written: %s", self._file, error)
 
 
-def _day(text: str) -> str:
-    day = date.fromisoformat(text)
-    return f"{day.day} {day:%b %Y}"
+def _document(sights: Mapping[str, _Sight]) -> str:
+    return "".join(f"{json.dumps(asdict(each))}\n" for each in sights.values())
 
 
 def _beginning(path: Path) -> str:

@@ -100,6 +100,12 @@ def test_memory_is_off_in_one_project(commonplace: CommandLine, database: str) -
     searched = project("knowledge", "search", *episodes, COMMONPLACE_POSTGRES_URL=database)
     assert searched.json["results"] == []
 
+    begun = {"session_id": str(uuid4()), "transcript_path": "/none", "cwd": str(project.directory)}
+    started = project(
+        "hook", "session-start", stdin=json.dumps(begun).encode(), COMMONPLACE_POSTGRES_URL=database
+    )
+    assert (started.status, started.out) == (0, "")
+
     assert project("project", "on").status == 0
     assert fact in prompted(project)
 

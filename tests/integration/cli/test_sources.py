@@ -34,13 +34,13 @@ def sources(commonplace: CommandLine, knowledge_url: str) -> Sources:
 def test_a_file_is_followed_until_it_is_removed(sources: Sources, commonplace: CommandLine) -> None:
     """Previewed, added once, read again after a change, paused, and removed with its memories."""
     assert "No sources yet" in sources("list").out
-    preview = sources("add", "AGENTS.md", "--dry-run")
+    preview = sources("add", "AGENTS.md", "--project", "global", "--dry-run")
     assert "Ask Ada before a deployment" in preview.out
     assert "No sources yet" in sources("list").out
 
-    added = sources("add", "AGENTS.md", "--json").json
+    added = sources("add", "AGENTS.md", "--project", "global", "--json").json
     assert added["changes"] == dict.fromkeys(added["changes"], 0) | {"new": 2}
-    again = sources("add", "AGENTS.md")
+    again = sources("add", "AGENTS.md", "--project", "global")
     assert (again.status, "is followed already" in again.err) == (1, True), again.err
 
     file = commonplace.directory / "AGENTS.md"
@@ -66,6 +66,8 @@ def test_a_wrong_path_or_name_is_a_clear_error(sources: Sources) -> None:
     """Nothing is added."""
     gone = sources("add", "nowhere")
     assert (gone.status, "no such file or folder" in gone.err) == (1, True), gone.err
+    nobody = sources("add", "AGENTS.md")
+    assert (nobody.status, "this directory is no project yet" in nobody.err) == (1, True), nobody.err
     unknown = sources("show", "s-000000")
     assert (unknown.status, "no source" in unknown.err) == (1, True), unknown.err
     assert "No sources yet" in sources("list").out

@@ -217,7 +217,9 @@ def test_the_client_is_told_nothing_twice(claude: Claude, commonplace: CommandLi
     own = commonplace.home / "user" / ".claude" / "projects" / slug / "memory"
     own.mkdir(parents=True)
     (own / "MEMORY.md").write_text("- [Freeze](freeze.md) - nothing merges to main until 16 Oct\n")
-    commonplace("sources", "add", "CLAUDE.md", COMMONPLACE_POSTGRES_URL=claude.database)
+    commonplace(
+        "sources", "add", "CLAUDE.md", "--project", "global", COMMONPLACE_POSTGRES_URL=claude.database
+    )
     for text in ("Nothing merges to main until 16 Oct", "Deployments to staging need no approval"):
         commonplace("add", "rule", text, COMMONPLACE_POSTGRES_URL=claude.database)
     claude.api.script(Says("Ask Ada."))

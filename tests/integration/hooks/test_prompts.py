@@ -244,7 +244,7 @@ async def test_a_session_does_not_get_again_what_its_host_loads(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The text of CLAUDE.md, the same in other words, a line of the host's own index, and what comes from its file."""
+    """The text of CLAUDE.md, the same in other words, and a line of the host's own index."""
     user, workspace = tmp_path / "user", call.settings.workspace
     monkeypatch.setenv("HOME", str(user))
     index = user / ".claude/projects" / project_slug(workspace) / "memory/MEMORY.md"
@@ -259,11 +259,6 @@ async def test_a_session_does_not_get_again_what_its_host_loads(
             "Nothing merges to main between 12 and 16 Oct",
         ):
             await memory.store_rule(content=content, scope="shop")
-        await memory.store_rule(
-            content="Deploy at noon",
-            scope="shop",
-            metadata={"followed": {"source": "s-1", "path": str(workspace / "CLAUDE.md")}},
-        )
         await memory.store_rule(content="Never deploy a release on Fridays", scope="shop")
         briefing = await session_start(replace(call, source="startup"), memory)
         prompt = await user_prompt(
@@ -272,7 +267,6 @@ async def test_a_session_does_not_get_again_what_its_host_loads(
         codex = await session_start(replace(call, source="startup", host="codex"), memory)
     for block in (briefing, prompt):
         assert "Never deploy a release on Fridays" in block
-        assert "Deploy at noon" not in block
         assert "ask ada" not in block
         assert "gets a tag" not in block
         assert "16 Oct" not in block

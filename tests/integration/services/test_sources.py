@@ -11,7 +11,7 @@ from commonplace.core.request_context import DEFAULT_TENANT
 from commonplace.core.sources import Source
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.services.sources.following import SourceChange, SourceFollower, SourceLine, summary
+from commonplace.services.sources.follower import SourceChange, SourceFollower, SourceLine, summary
 from commonplace.services.sources.registry import FollowedSource, SourceRegistry
 from commonplace.services.transfer.importers import ImportSource, source_of
 from support.facade import open_knowledge
@@ -133,13 +133,80 @@ async def test_a_source_that_is_gone_retires_nothing(followed: Followed) -> None
     assert len(await followed.rules()) == 3
 
 
+@pytest.mark.requirement("FOL-01.3")
+async def test_what_cannot_be_read_retires_nothing(followed: Followed, tmp_path: Path) -> None:
+    """A file in another encoding keeps its memories, and is read again when it is mended; so does an empty folder."""
+    await followed.read()
+    followed.file.write_bytes("- Größe\n".encode("latin-1"))
+    (line,) = await followed.read()
+    assert line.change is SourceChange.UNREADABLE
+    assert len(await followed.rules()) == 3
+    followed.write(RULES + "- Never push to main\n")
+    assert [line.text for line in await followed.read()] == ["Never push to main"]
+
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    (folder / "a.md").write_text("- [limit] The cache holds 512 MB\n")
+    vault = followed.registry.add(folder, ImportSource.BASIC_MEMORY, "global")
+    await followed.follower.follow(vault)
+    (folder / "a.md").unlink()
+    with pytest.raises(StorageUnavailableError, match="is its disk mounted"):
+        await followed.follower.follow(vault)
+    assert len(await followed.knowledge.lists.facts()) == 1
+
+
+@pytest.mark.requirement("FOL-01.1")
+async def test_two_notes_of_one_title_keep_their_facts(followed: Followed, tmp_path: Path) -> None:
+    """Though their keys are equal; a text that two files hold is one memory."""
+    folder = tmp_path / "vault"
+    for name, text in (("a", "Alpha runs on port 1"), ("b", "Beta runs on port 2")):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "README.md").write_text(f"{text}\n\n- [owner] Ada\n")
+    vault = followed.registry.add(folder, ImportSource.BASIC_MEMORY, "global")
+    await followed.follower.follow(vault)
+    facts = [each.content for each in await followed.knowledge.lists.facts() if each.is_current]
+    assert sorted(facts) == ["Ada", "Alpha runs on port 1", "Beta runs on port 2"]
+
+
+@pytest.mark.requirement("FOL-01.2")
+async def test_a_fact_that_an_agent_stored_before_stays_when_its_line_goes(
+    followed: Followed, knowledge: KnowledgeMemory, tmp_path: Path
+) -> None:
+    """A source does not take what somebody else said in the same words."""
+    note = tmp_path / "cache.md"
+    note.write_text("- [limit] The cache holds 512 MB\n- [owner] Ada\n")
+    source = followed.registry.add(note, ImportSource.BASIC_MEMORY, "global")
+    await followed.follower.preview(source)
+    (planned, _) = await followed.follower.preview(source)
+    await followed.follower.follow(source)
+    (stored,) = [each for each in await knowledge.lists.facts() if each.content == planned.text]
+    await followed.follower.remove(source, keep=True)
+    again = followed.registry.add(note, ImportSource.BASIC_MEMORY, "global")
+    known = [line for line in await followed.follower.follow(again) if line.text == stored.content]
+    assert [line.change for line in known] == [SourceChange.KNOWN]
+    note.write_text("- [owner] Ada\n")
+    await followed.follower.follow(again)
+    assert stored.content in {each.content for each in await knowledge.lists.facts() if each.is_current}
+
+
+@pytest.mark.requirement("FOL-01.4")
+async def test_a_source_that_was_removed_meanwhile_does_not_come_back(followed: Followed) -> None:
+    """Another process may have listed it before; one that reads it now is not waited for."""
+    await followed.follower.remove(followed.source)
+    assert await followed.read() == []
+    assert await followed.rules() == {}
+    other = followed.registry.add(followed.file, ImportSource.INSTRUCTIONS, "shop")
+    async with followed.registry.reading(other):
+        assert await followed.follower.follow_all(wait_s=0.0) == []
+
+
 @pytest.mark.requirement("FOL-01.4")
 async def test_a_paused_source_is_left_alone_and_a_removed_one_retires_its_memories(
     followed: Followed,
 ) -> None:
     """Unless they are kept."""
     assert summary(await followed.follower.follow_all())[SourceChange.NEW] == 3
-    paused = followed.registry.paused(followed.source, is_paused=True)
+    paused = followed.registry.set_paused(followed.source, is_paused=True)
     followed.write("- Something else\n")
     assert await followed.follower.follow_all() == []
     assert followed.registry.list() == [paused_with_reading(paused, followed.registry)]

@@ -36,7 +36,7 @@ class Project:
 
     def checked(self, *lines: str, day: int = 3) -> list[str]:
         """Check lines on a day of November."""
-        references = CodeReferences(self.folder, self.home, "shop-1", today=date(2026, 11, day))
+        references = CodeReferences(self.folder, self.home, today=date(2026, 11, day))
         return references.checked("\n".join(["## Key Facts", *lines])).split("\n")[1:]
 
 
@@ -50,7 +50,7 @@ def test_a_file_that_went_is_said_in_the_line_and_the_line_comes_last(project: P
     """With the last day on which it was there; when it is back, nothing is said."""
     assert project.checked(LIMITS, OTHER) == [LIMITS, OTHER]
     (project.folder / "src/api/limits.py").unlink()
-    gone = f"{LIMITS} (src/api/limits.py was there on 3 Nov 2026; the file is gone)"
+    gone = f"{LIMITS} (src/api/limits.py was there on 3 Nov 2026, and is not now)"
     assert project.checked(LIMITS, OTHER, day=9) == [OTHER, gone]
     project.write("src/api/limits.py")
     assert project.checked(LIMITS, OTHER, day=10) == [LIMITS, OTHER]
@@ -88,8 +88,8 @@ def test_a_command_that_went_is_said(project: Project) -> None:
     project.write("Makefile", "ship:\n")
     project.write("package.json", "[broken")
     assert project.checked(*lines) == [
-        f"{lines[0]} (make deploy was there on 3 Nov 2026; it is gone)",
-        f"{lines[1]} (npm run e2e was there on 3 Nov 2026; it is gone)",
+        f"{lines[0]} (make deploy was there on 3 Nov 2026, and is not now)",
+        f"{lines[1]} (npm run e2e was there on 3 Nov 2026, and is not now)",
     ]
 
 

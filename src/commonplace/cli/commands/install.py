@@ -123,7 +123,7 @@ def _source_hints(host: AgentHost, home: Path) -> list[str]:
     """Return a line for each folder or file of a host that is not followed yet."""
     followed = {source.path for source in SourceRegistry(home).list()}
     return [
-        f"{path} is there. To see what it would give to other hosts: commonplace sources add {path} --dry-run"
+        f"{path} can be followed, so that other hosts know it too: commonplace sources add {path} --dry-run"
         for path in offered(host.name, Path.cwd(), Path.home())
         if path not in followed
     ]

@@ -10,10 +10,11 @@ from commonplace.cli.frame.command import Answer, commands, listing
 from commonplace.cli.frame.output import DryRunOption, shown, table
 from commonplace.cli.frame.run import settings
 from commonplace.core.clock import utc_now
+from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory
 from commonplace.projects import Projects
-from commonplace.services.sources.following import SourceChange, SourceFollower, SourceLine, summary
+from commonplace.services.sources.follower import SourceChange, SourceFollower, SourceLine, summary
 from commonplace.services.sources.registry import FollowedSource, SourceRegistry
 from commonplace.services.transfer.importers import ImportSource, source_of
 
@@ -23,6 +24,8 @@ SourceArgument = Annotated[
     str, typer.Argument(metavar="SOURCE", help="Id of a source, or its folder or file.")
 ]
 TEXT_CHARS = 80
+NOT_FOLLOWED = frozenset({ImportSource.JSONL, ImportSource.CSV, ImportSource.MARKDOWN})
+"""Exports of commonplace itself."""
 
 plain = commands(app)
 on_knowledge = commands(app, lambda: KnowledgeMemory.open(settings()))
@@ -50,7 +53,7 @@ async def add(
         str | None,
         typer.Option(
             help="Id or name of the project that its memories belong to, or global.",
-            show_default="the project of this directory, else global",
+            show_default="the project of this directory",
         ),
     ] = None,
     dry_run: DryRunOption = False,
@@ -62,6 +65,10 @@ async def add(
     """
     path = path.expanduser().absolute()
     found = source_of(path, kind)
+    if found in NOT_FOLLOWED:
+        raise InvalidInputError(
+            "path", "what a host writes: use `commonplace import` for exports", found.value
+        )
     scope = _scope(project)
     registry = _registry()
     follower = SourceFollower(registry, memory)
@@ -69,7 +76,11 @@ async def add(
         planned = FollowedSource(id="", kind=found, path=path, scope=scope, added_at=utc_now())
         return _answer(planned, await follower.preview(planned))
     source = registry.add(path, found, scope)
-    return _answer(source, await follower.follow(source))
+    try:
+        return _answer(source, await follower.follow(source))
+    except CommonplaceError:
+        await follower.remove(source)
+        raise
 
 
 @plain("list")
@@ -95,7 +106,7 @@ async def show(source: SourceArgument) -> Answer:
     """Show a source, and how many memories each of its files has."""
     registry = _registry()
     found = registry.get(source)
-    files = {name: len(each) for name, each in registry.read_record(found).memories.items()}
+    files = {each.file: len(each.memories) for each in registry.read_record(found).values()}
 
     def text(out: Console) -> None:
         state = "paused" if found.is_paused else "followed"
@@ -127,14 +138,14 @@ async def read(
 @plain()
 async def pause(source: SourceArgument) -> Answer:
     """Leave a source alone; its memories stay."""
-    found = _registry().paused(_registry().get(source), is_paused=True)
+    found = _registry().set_paused(_registry().get(source), is_paused=True)
     return Answer(found, f"{found.id} is paused; its memories stay")
 
 
 @plain()
 async def resume(source: SourceArgument) -> Answer:
     """Follow a paused source again; the next session reads what changed."""
-    found = _registry().paused(_registry().get(source), is_paused=False)
+    found = _registry().set_paused(_registry().get(source), is_paused=False)
     return Answer(found, f"{found.id} is followed again")
 
 
@@ -147,9 +158,9 @@ async def remove(
         bool, typer.Option("--keep", help="Keep its memories, which no longer change with the files.")
     ] = False,
 ) -> Answer:
-    """Stop following a source and forget its memories, but for those that a person confirmed.
+    """Stop following a source and forget its facts and rules, but for those that a person confirmed.
 
-    The files stay as they are. `commonplace undo ID` brings a memory back.
+    The files stay as they are, and episodes until they expire. `commonplace undo ID` brings a memory back.
     """
     registry = _registry()
     found = registry.get(source)
@@ -164,7 +175,12 @@ def _scope(project: str | None) -> str:
     chosen = settings()
     projects = Projects(chosen.home)
     if project is None:
-        return projects.butler_for(chosen.workspace) or GLOBAL_SCOPE
+        own = projects.butler_for(chosen.workspace)
+        if own is None:
+            raise InvalidInputError(
+                "--project", "a project, or global: this directory is no project yet", None
+            )
+        return own
     return GLOBAL_SCOPE if project == GLOBAL_SCOPE else projects.standing_for(projects.get(project)).id
 
 

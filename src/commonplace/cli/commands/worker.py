@@ -18,7 +18,7 @@ from commonplace.knowledge import (
     WorkerStatus,
     worker_status,
 )
-from commonplace.services.sources.watching import following
+from commonplace.services.sources.source_worker import following
 
 STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
 

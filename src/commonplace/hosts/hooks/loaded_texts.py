@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.text import collapse_whitespace
@@ -17,7 +17,6 @@ from commonplace.hosts.hooks.hook_input import HookCall
 from commonplace.hosts.install.offers import project_slug
 from commonplace.judge import Comparisons
 from commonplace.knowledge import Memory, RuleDraft
-from commonplace.services.sources.following import ORIGIN
 from commonplace.services.transfer.importers import instructions
 
 FILES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -61,14 +60,10 @@ class LoadedTexts:
     def repeat(self, memory: Memory) -> bool:
         """Return whether a session has the text of a memory already.
 
-        The text is the same, comes from a file that the host loads, or says the same in other words, as far as there
-        is time to compare.
+        The text is the same, or says the same in other words, as far as there is time to compare.
         """
         if not self._texts:
             return False
-        origin = cast("Mapping[str, object]", memory.metadata.get(ORIGIN, {}))
-        if origin.get("path") in self._paths:
-            return True
         text = _plain(memory.content)
         if text in self._plain_texts:
             return True
@@ -85,10 +80,6 @@ class LoadedTexts:
         ]
         found += [self._user / name for name in OF_USER.get(self._host, ())]
         return [path for path in dict.fromkeys(found) if path.is_file() and path.stat().st_size <= MOST_BYTES]
-
-    @cached_property
-    def _paths(self) -> frozenset[str]:
-        return frozenset(map(str, self._files))
 
     @cached_property
     def _texts(self) -> list[str]:

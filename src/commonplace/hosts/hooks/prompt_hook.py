@@ -33,6 +33,7 @@ LOOKED_THROUGH_TOKENS: Final = 3_000
 """The number of memories to recall before memories that the conversation already has are left out."""
 
 RECALL_TIMEOUT_S: Final = 3.0
+LESSONS_TIMEOUT_S: Final = 0.5
 
 _log = logging.getLogger(__name__)
 
@@ -45,11 +46,10 @@ async def user_prompt(call: HookCall, memory: KnowledgeMemory) -> str:
     """
     seen = SeenLines(call.settings.home, call.session_id)
     today = utc_now().astimezone(call.settings.zone).date()
-    references = CodeReferences(call.settings.workspace, call.settings.home, call.butler, today=today)
-    lessons, notes, *recalled = [
-        seen.fresh(as_data(lines_with_past(references.checked(block), today)))
-        for block in (await _lessons(call), await _notes(call), *await _recalled(call, memory))
-    ]
+    references = CodeReferences(call.settings.workspace, call.settings.home, today=today)
+    blocks = (await _lessons(call), await _notes(call), *await _recalled(call, memory))
+    checked = await asyncio.to_thread(lambda: [references.checked(seen.fresh(block)) for block in blocks])
+    lessons, notes, *recalled = [seen.fresh(as_data(lines_with_past(block, today))) for block in checked]
     shares = share_budget([len(block) for block in recalled], budget_chars(RECALL_TOKENS))
     recalled = [cut_lines(block, share, title="") for block, share in zip(recalled, shares, strict=True)]
     room = (
@@ -71,11 +71,14 @@ async def _lessons(call: HookCall) -> str:
     if call.service is not None or not (settings.database_is_postgres or settings.database_path.exists()):
         return ""
     try:
-        async with OperationalMemory.open(settings) as operational:
+        async with asyncio.timeout(LESSONS_TIMEOUT_S), OperationalMemory.open(settings) as operational:
             return (await lessons_for(operational, call.prompt, budget_tokens=LESSON_TOKENS)).text
-    except CommonplaceError as error:
-        _log.error("session %s: a prompt gets no lessons: %s", call.session_id, error)
-        return ""
+    except (CommonplaceError, OSError) as error:
+        reason = str(error) or f"no answer within {LESSONS_TIMEOUT_S:g} s"
+        _log.error("session %s: a prompt gets no lessons: %s", call.session_id, reason)
+    except Exception:  # noqa: BLE001 - the fail-open boundary: the prompt goes on without lessons
+        _log.exception("session %s: a prompt gets no lessons", call.session_id)
+    return ""
 
 
 async def _notes(call: HookCall) -> str:

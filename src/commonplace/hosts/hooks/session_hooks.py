@@ -16,9 +16,10 @@ from commonplace.hosts.hooks.loaded_texts import loaded_texts
 from commonplace.hosts.hooks.seen_lines import SeenLines
 from commonplace.hosts.hooks.sessions import SessionRecord, SessionRecords
 from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory
+from commonplace.projects import Projects
 from commonplace.prompts.injected import framed_data
 from commonplace.services.briefing import Briefing, BriefingPart, brief
-from commonplace.services.sources.following import SourceChange, SourceFollower
+from commonplace.services.sources.follower import SourceChange, SourceFollower
 from commonplace.services.sources.registry import SourceRegistry
 
 FORGETTING: Final = frozenset({"compact", "clear"})
@@ -87,13 +88,28 @@ async def sweep_all(home: Path, memory: KnowledgeMemory) -> None:
     """
     records = SessionRecords(home)
     found = await asyncio.to_thread(records.latest)
+    off = {each.id for each in Projects(home).list_projects() if each.is_off}
     for record in found:
-        if has_news(record):
+        if record.butler not in off and has_news(record):
             async with records.locked():
                 known = records.get(record.session_id) or record
                 await learn(records, store_of(home, memory, known), known)
     for record in {record.server: record for record in found}.values():
         await store_of(home, memory, record).deliver()
+
+
+async def follow_sources(home: Path, memory: KnowledgeMemory, *, scope: str | None = None) -> None:
+    """Read what changed in the sources of a project, or in all; what another process reads now is left to it.
+
+    Raises:
+        StorageError: The sources cannot be read, or a memory cannot be written.
+    """
+    registry = SourceRegistry(home)
+    if not registry.list():
+        return
+    for line in await SourceFollower(registry, memory).follow_all(scope=scope, wait_s=0.0):
+        if line.change is SourceChange.UNREADABLE:
+            _log.warning("source %s: %s", line.file, line.text)
 
 
 def note_end(call: HookCall) -> None:
@@ -150,15 +166,7 @@ async def _begin(call: HookCall, memory: KnowledgeMemory) -> None:
         await sweep(records, store, record)
     await store.deliver()
     if call.service is None and call.has_knowledge:
-        await _follow_sources(call, memory)
-
-
-async def _follow_sources(call: HookCall, memory: KnowledgeMemory) -> None:
-    """Read what changed in the sources of the project; what another process reads now is left to it."""
-    follower = SourceFollower(SourceRegistry(call.settings.home), memory)
-    for line in await follower.follow_all(scope=call.butler, wait_s=0.0):
-        if line.change is SourceChange.UNREADABLE:
-            _log.warning("session %s: source %s: %s", call.session_id, line.file, line.text)
+        await follow_sources(call.settings.home, memory, scope=call.butler)
 
 
 def _record(records: SessionRecords, new: SessionRecord) -> SessionRecord:

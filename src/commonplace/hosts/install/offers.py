@@ -1,4 +1,4 @@
-"""Folders and files of a host that could be followed as sources."""
+"""Folders and files of a host that may be followed as sources."""
 
 from collections.abc import Mapping
 from pathlib import Path

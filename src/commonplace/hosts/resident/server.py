@@ -22,7 +22,7 @@ from commonplace.core.settings import Settings, load_settings
 from commonplace.hosts.hooks.events import ACTOR, handler
 from commonplace.hosts.hooks.hook_input import HookCall, read_call
 from commonplace.hosts.hooks.log import log_to
-from commonplace.hosts.hooks.session_hooks import note_end, session_start, sweep_all
+from commonplace.hosts.hooks.session_hooks import follow_sources, note_end, session_start, sweep_all
 from commonplace.hosts.install.output import CLAUDE_CODE, rendered
 from commonplace.hosts.resident.client import DEADLINES_S, MAX_INPUT_BYTES, PREPARE
 from commonplace.hosts.resident.resident_socket import ResidentSocket
@@ -198,6 +198,7 @@ class Resident:
         """Learn from sessions that nobody waits for, after all waiting hooks have their answers."""
         await asyncio.sleep(LEARNING_S)
         await sweep_all(self._settings.home, self._memory)
+        await follow_sources(self._settings.home, self._memory)
         self._consolidate()
 
     async def _finish(self) -> None:
@@ -251,6 +252,8 @@ class Resident:
                 directory=Path(request.directory),
                 service=TeamClient.at(request.server, request.token_file) if request.server else None,
             )
+            if call.is_off:
+                return {"text": ""}
             if request.event == "session-end":
                 self._watch.end(call.session_id)
             else:

@@ -1,5 +1,6 @@
 """The block of memories for the prompt of a session (KNW-20, KNW-34)."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -149,13 +150,14 @@ class ContextBlocks:
                 more=more,
                 rereads=self._session.config.retrieval.reranks,
             )
-            pinned_memories = read.pinned
-            if hides is not None:
-                found = [each for each in found if not hides(each.memory)]
-                pinned_memories = [each for each in read.pinned if not hides(each)]
-            memories = [*(each.memory for each in found), *pinned_memories]
+            memories = [*(each.memory for each in found), *read.pinned]
             until = await facts_until(sql, memories, request)
             opposed = await _opposed(sql, memories) if style.ids else {}
+        pinned_memories = read.pinned
+        if hides is not None:
+            hidden = await asyncio.to_thread(lambda: {each.id for each in memories if hides(each)})
+            found = [each for each in found if each.memory.id not in hidden]
+            pinned_memories = [each for each in read.pinned if each.id not in hidden]
         return render(
             _statements(each.memory for each in found),
             pinned=_statements(sorted(pinned_memories, key=_by_importance)),

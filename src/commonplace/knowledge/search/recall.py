@@ -18,7 +18,7 @@ from commonplace.knowledge.search.candidates import ReadMemories, read_candidate
 from commonplace.knowledge.search.future_facts import with_until
 from commonplace.knowledge.search.graph_expansion import find_related
 from commonplace.knowledge.search.request import SearchRequest, add_vector, begin_search, make_request
-from commonplace.knowledge.search.rereading import can_reread, nearest, reread
+from commonplace.knowledge.search.reranking import can_reread, nearest, reread
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.store.search_statements import TABLES
 from commonplace.knowledge.store.session import KnowledgeSession

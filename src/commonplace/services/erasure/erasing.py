@@ -50,6 +50,7 @@ SAMPLE_CHARS: Final = 100
 NOT_REACHED: Final = (
     "backups and exports outside this home",
     "transcripts of agent hosts, such as those of Claude Code",
+    "folders and files that are followed as sources, from which a text would be read again",
     "file system snapshots, and unused disk blocks",
 )
 NOT_REACHED_BY_URL: Final = "logs, archives, replicas and backups of the PostgreSQL server"

@@ -1,15 +1,17 @@
-"""The sources of a home, in ``sources.json``, and what was read of each, in ``sources/ID.json``.
+"""The sources of a home, in ``sources.json``, and what was read of each, in ``sources/ID.jsonl``.
 
-The records hold digests of texts, not the texts: what is erased leaves nothing here.
+A record has a line for each file, with digests of texts: an erasure removes the line of a file that names its subject.
 
 Source: FOL-01.
 """
 
+import asyncio
 import json
 import secrets
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+import time
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, cast
@@ -17,15 +19,25 @@ from typing import Any, Final, cast
 from commonplace.core.atomic_write import write_text
 from commonplace.core.clock import Clock, format_timestamp, parse_timestamp, utc_now
 from commonplace.core.directories import make_directories
-from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError, SettingsError
+from commonplace.core.errors import (
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    SettingsError,
+    StorageUnavailableError,
+)
 from commonplace.core.quoting import quoted
 from commonplace.services.transfer.importers import ImportSource
-from commonplace.storage.file_locks import FileLock
+from commonplace.storage.file_locks import POLL_S, FileLock
 
 FILE: Final = "sources.json"
 DIRECTORY: Final = "sources"
 LOCK_TIMEOUT_S: Final = 30.0
 _ID_BYTES: Final = 3
+
+
+class SourceBusyError(StorageUnavailableError):
+    """Another process reads the source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,16 +64,24 @@ class FollowedSource:
 
 
 @dataclass(slots=True, kw_only=True)
-class SourceRecord:
-    """What was read of a source.
+class FileRecord:
+    """What was read of one file of a source.
 
     Attributes:
-        stamps: Modification time in nanoseconds and size of each file, by its path in the source.
-        memories: For each file, the ids of its memories by the digest of their text.
+        file: Its path in the source.
+        stamp: Its modification time in nanoseconds and its size when it was read; empty if it must be read again.
+        memories: The memory of each text, by the digest of the text; empty for a text without a memory of its own.
+        keys: The digests of the keys of its facts.
     """
 
-    stamps: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
-    memories: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    file: str
+    stamp: list[int] = field(default_factory=list[int])
+    memories: dict[str, str] = field(default_factory=dict[str, str])
+    keys: list[str] = field(default_factory=list[str])
+
+
+SourceRecord = dict[str, FileRecord]
+"""What was read of a source, by file."""
 
 
 class SourceRegistry:
@@ -115,14 +135,27 @@ class SourceRegistry:
             self._write([*sources, source])
         return source
 
-    def update(self, source: FollowedSource) -> None:
-        """Replace a source that is still there; a source that was removed meanwhile stays removed.
+    def set_paused(self, source: FollowedSource, *, is_paused: bool) -> FollowedSource:
+        """Pause or resume a source, and return it.
 
         Raises:
+            NotFoundError: It was removed.
             StorageError: The sources cannot be read or written.
         """
+        return self._change(source.id, is_paused=is_paused)
+
+    def set_read(self, source: FollowedSource) -> None:
+        """Note that a source was read now.
+
+        For errors see :meth:`set_paused`.
+        """
+        self._change(source.id, read_at=self._clock())
+
+    def _change(self, source_id: str, **changes: Any) -> FollowedSource:  # noqa: ANN401 - fields of FollowedSource
         with self._locked():
-            self._write([source if each.id == source.id else each for each in self.list()])
+            changed = replace(self.get(source_id), **changes)
+            self._write([changed if each.id == source_id else each for each in self.list()])
+        return changed
 
     def remove(self, source: FollowedSource) -> None:
         """Remove a source and its record.
@@ -134,29 +167,21 @@ class SourceRegistry:
             self._write([each for each in self.list() if each.id != source.id])
             self._record_file(source).unlink(missing_ok=True)
 
-    def paused(self, source: FollowedSource, *, is_paused: bool) -> FollowedSource:
-        """Pause or resume a source, and return it.
-
-        Raises:
-            StorageError: The sources cannot be read or written.
-        """
-        changed = replace(source, is_paused=is_paused)
-        self.update(changed)
-        return changed
-
     def read_record(self, source: FollowedSource) -> SourceRecord:
         """Return what was read of a source; nothing for a source that was never read.
 
         Raises:
             SettingsError: The record cannot be read.
         """
-        document = _read(self._record_file(source), {"stamps": {}, "memories": {}})
+        path = self._record_file(source)
         try:
-            return SourceRecord(stamps=dict(document["stamps"]), memories=dict(document["memories"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise SettingsError(
-                f"{self._record_file(source)}: expected a record, got {quoted(error)}"
-            ) from None
+            lines = path.read_text(encoding="utf-8").splitlines()
+            records = [FileRecord(**json.loads(line)) for line in lines]
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, TypeError) as error:
+            raise SettingsError(f"{path}: expected a record, got {quoted(error)}") from None
+        return {each.file: each for each in records}
 
     def write_record(self, source: FollowedSource, record: SourceRecord) -> None:
         """Replace the record of a source.
@@ -165,19 +190,25 @@ class SourceRegistry:
             OSError: The record cannot be written.
         """
         make_directories(self._home / DIRECTORY)
-        document = {"stamps": record.stamps, "memories": record.memories}
-        write_text(self._record_file(source), json.dumps(document) + "\n", mode=0o600)
+        lines = [json.dumps(asdict(each)) for each in record.values()]
+        write_text(self._record_file(source), "".join(f"{line}\n" for line in lines), mode=0o600)
 
-    @contextmanager
-    def following(self, source: FollowedSource, *, timeout_s: float = LOCK_TIMEOUT_S) -> Generator[None]:
+    @asynccontextmanager
+    async def reading(
+        self, source: FollowedSource, *, wait_s: float = LOCK_TIMEOUT_S
+    ) -> AsyncGenerator[None]:
         """Let no other process read a source inside the block.
 
         Raises:
-            StorageUnavailableError: Another process reads it the whole time.
+            SourceBusyError: Another process reads it the whole time.
         """
         make_directories(self._home / DIRECTORY)
         with FileLock(self._home / DIRECTORY / f"{source.id}.lock") as lock:
-            lock.require(timeout_s=timeout_s)
+            deadline = time.monotonic() + wait_s
+            while not lock.acquire():
+                if time.monotonic() >= deadline:
+                    raise SourceBusyError(f"another process reads {source.path}: try again")
+                await asyncio.sleep(POLL_S)
             yield
 
     @contextmanager
@@ -188,7 +219,7 @@ class SourceRegistry:
             yield
 
     def _record_file(self, source: FollowedSource) -> Path:
-        return self._home / DIRECTORY / f"{source.id}.json"
+        return self._home / DIRECTORY / f"{source.id}.jsonl"
 
     def _write(self, sources: Iterable[FollowedSource]) -> None:
         document = {"sources": [_document(each) for each in sources]}

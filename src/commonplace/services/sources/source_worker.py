@@ -9,7 +9,7 @@ from typing import Final
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.services.sources.following import SourceChange, SourceFollower
+from commonplace.services.sources.follower import SourceChange, SourceFollower
 from commonplace.services.sources.registry import SourceRegistry
 
 EVERY_S: Final = 300.0
@@ -51,8 +51,10 @@ async def _keep_following(
             if registry.list():
                 async with opened() as knowledge:
                     for line in await SourceFollower(registry, knowledge).follow_all():
-                        level = logging.WARNING if line.change is SourceChange.UNREADABLE else logging.INFO
-                        _log.log(level, "source: %s %s %s", line.change, line.file, line.text)
+                        if line.change is SourceChange.UNREADABLE:
+                            _log.warning("source %s: %s", line.file, line.text)
         except CommonplaceError as error:
             _log.warning("the sources were not read: %s", error)
+        except Exception:  # noqa: BLE001 - an outer door: the next turn tries again
+            _log.exception("the sources were not read")
         await asyncio.sleep(every_s)

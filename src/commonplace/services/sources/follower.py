@@ -28,19 +28,24 @@ from commonplace.core.sources import Source as Trust
 from commonplace.core.sources import least_trusted
 from commonplace.knowledge import (
     GLOBAL_SCOPE,
+    MAX_KEY_CHARS,
     EpisodeDraft,
     EpisodeReceipt,
     Fact,
     FactDraft,
     KnowledgeMemory,
+    MemoryType,
     Rule,
     RuleDraft,
     short_id,
 )
+from commonplace.projects import Projects
 from commonplace.services.sources.files import SourceFile, files_of, read_file
 from commonplace.services.sources.registry import (
     LOCK_TIMEOUT_S,
+    FileRecord,
     FollowedSource,
+    SourceBusyError,
     SourceRecord,
     SourceRegistry,
 )
@@ -55,7 +60,19 @@ LEAST_ALIKE: Final = 0.5
 
 _DIGEST_BYTES: Final = 12
 
+MOST_COMPARISONS: Final = 2_500
+
 Draft = FactDraft | RuleDraft | EpisodeDraft
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stored:
+    """A stored memory: whether it is the source's, and whether it replaced the memory that it was to replace."""
+
+    kind: MemoryType
+    id: UUID
+    is_own: bool
+    replaces: bool = False
 
 
 class SourceChange(StrEnum):
@@ -115,127 +132,168 @@ class SourceFollower:
     ) -> list[SourceLine]:
         """Read all sources that are not paused, and return what changed.
 
-        A source that cannot be read is one line of the report.
+        A source that cannot be read is one line of the report; one that another process reads the whole time is left
+        to it.
 
         Args:
             scope: Only the sources of this scope and the global ones; ``None`` for all.
-            wait_s: How long to wait for another process that reads a source.
+            wait_s: How long to wait for another process.
         """
         lines: list[SourceLine] = []
         for source in self._registry.list():
-            if source.is_paused or (scope is not None and source.scope not in {scope, GLOBAL_SCOPE}):
+            if source.is_paused or (scope is not None and self._scope(source) not in {scope, GLOBAL_SCOPE}):
                 continue
             try:
-                lines += await self.follow(source, wait_s=wait_s)
+                lines += await self.follow(source, wait_s=wait_s, paused=False)
+            except SourceBusyError:
+                continue
             except CommonplaceError as error:
                 lines.append(
                     SourceLine(change=SourceChange.UNREADABLE, file=str(source.path), text=str(error))
                 )
         return lines
 
-    async def follow(self, source: FollowedSource, *, wait_s: float = LOCK_TIMEOUT_S) -> list[SourceLine]:
+    async def follow(
+        self, source: FollowedSource, *, wait_s: float = LOCK_TIMEOUT_S, paused: bool = True
+    ) -> list[SourceLine]:
         """Read the files of a source that changed since the last reading, and return what that changed.
+
+        A source that was removed meanwhile is not read.
 
         Args:
             source: The source.
             wait_s: How long to wait for another process that reads it.
+            paused: Whether it is read if it was paused meanwhile.
 
         Raises:
+            SourceBusyError: Another process reads it the whole time.
             StorageError: A memory cannot be read or written. What was stored stays, and a repetition goes on.
         """
-        with self._registry.following(source, timeout_s=wait_s):
-            record = self._registry.read_record(source)
-            files = {each.name: each for each in await asyncio.to_thread(files_of, source.kind, source.path)}
-            lines: list[SourceLine] = []
-            for name in [*files, *(record.memories.keys() - files.keys())]:
-                file = files.get(name)
-                if file is not None and file.stamp == record.stamps.get(name) and not _includes(source):
-                    continue
-                lines += await self._follow_file(source, record, name, file)
-                self._registry.write_record(source, record)
-            if lines or source.read_at is None:
-                self._registry.update(replace(source, read_at=self._knowledge.clock()))
-        return lines
+        async with self._registry.reading(source, wait_s=wait_s):
+            try:
+                current = self._registry.get(source.id)
+            except NotFoundError:
+                return []
+            return [] if current.is_paused and not paused else await self._follow(current)
 
     async def remove(self, source: FollowedSource, *, keep: bool = False) -> list[SourceLine]:
         """Stop following a source, and retire its memories unless they are kept; return what that changed.
+
+        Episodes stay until they expire.
 
         Raises:
             StorageError: A memory cannot be read or written.
         """
         lines: list[SourceLine] = []
-        with self._registry.following(source):
-            record = self._registry.read_record(source)
-            files = {} if keep else record.memories
-            for name, memory_id in [(name, each) for name, held in files.items() for each in held.values()]:
-                lines += await self._retire(source, name, memory_id)
+        async with self._registry.reading(source):
+            record = {} if keep else self._registry.read_record(source)
+            for each in record.values():
+                for memory_id in each.memories.values():
+                    lines += await self._retire(source, each.file, memory_id)
             self._registry.remove(source)
         return lines
 
+    async def _follow(self, source: FollowedSource) -> list[SourceLine]:
+        record = self._registry.read_record(source)
+        files = {each.name: each for each in await asyncio.to_thread(files_of, source.kind, source.path)}
+        if record and not files:
+            raise StorageUnavailableError(f"{source.path} holds nothing to read: is its disk mounted?")
+        source = replace(source, scope=self._scope(source))
+        lines: list[SourceLine] = []
+        for name in [*files, *(record.keys() - files.keys())]:
+            file, before = files.get(name), record.setdefault(name, FileRecord(file=name))
+            if file is not None and file.stamp == before.stamp and not _includes(source):
+                continue
+            try:
+                lines += await self._follow_file(source, record, before, file)
+            finally:
+                await asyncio.to_thread(self._registry.write_record, source, record)
+        if lines or source.read_at is None:
+            self._registry.set_read(source)
+        return lines
+
     async def _follow_file(
-        self, source: FollowedSource, record: SourceRecord, name: str, file: SourceFile | None
+        self, source: FollowedSource, record: SourceRecord, own: FileRecord, file: SourceFile | None
     ) -> list[SourceLine]:
-        """Bring the memories of one file up to date; ``None`` is a file that went."""
+        """Bring the memories of one file up to date; ``None`` is a file that was deleted.
+
+        Of a file that cannot be read in part, no text counts as deleted.
+        """
         drafts, lines = ({}, []) if file is None else await asyncio.to_thread(self._drafts, source, file)
-        held = record.memories.get(name, {})
-        gone = {digest: memory_id for digest, memory_id in held.items() if digest not in drafts}
-        before = {memory_id: await self._own(source, memory_id) for memory_id in gone.values() if memory_id}
-        replaced = _pairs(
-            {digest: draft for digest, draft in drafts.items() if digest not in held},
-            {memory_id: memory for memory_id, memory in before.items() if memory is not None},
-        )
-        now = {digest: memory_id for digest, memory_id in held.items() if digest in drafts}
-        for digest, draft in drafts.items():
-            if digest not in held:
-                line, now[digest] = await self._store(source, name, draft, replaced.get(digest))
-                lines.append(line)
-        for memory_id in set(before) - set(replaced.values()):
-            lines += await self._retire(source, name, memory_id)
-        record.memories[name] = now
-        record.stamps[name] = [] if file is None else file.stamp
-        if file is None:
-            del record.memories[name], record.stamps[name]
+        is_whole = not lines
+        elsewhere = {digest for each in record.values() if each is not own for digest in each.memories}
+        fresh = {digest: draft for digest, draft in drafts.items() if digest not in own.memories}
+        gone = [digest for digest in own.memories if digest not in drafts]
+        memories = {digest: await self._own(source, own.memories[digest]) for digest in gone}
+        olds = {digest: memory for digest, memory in memories.items() if memory is not None}
+        pairs = await asyncio.to_thread(_pairs, fresh, olds)
+        for digest, draft in fresh.items():
+            if digest in elsewhere and digest not in pairs:
+                continue
+            old = olds.get(pairs.get(digest, ""))
+            line, own.memories[digest] = await self._store(source, record, own, draft, old)
+            lines.append(line)
+            if old is not None and line.change is SourceChange.CHANGED:
+                del own.memories[pairs[digest]], olds[pairs[digest]]
+        for digest in gone if is_whole else ():
+            lines += await self._retire(source, own.file, own.memories.pop(digest, ""))
+        own.stamp = file.stamp if file is not None and (is_whole or drafts) else []
+        if file is None and not own.memories:
+            del record[own.file]
         return lines
 
     async def _store(
-        self, source: FollowedSource, name: str, draft: Draft, replaces: str | None
+        self,
+        source: FollowedSource,
+        record: SourceRecord,
+        own: FileRecord,
+        draft: Draft,
+        old: Fact | Rule | None,
     ) -> tuple[SourceLine, str]:
         """Store a draft, perhaps in place of a memory; return a line, and the id if the memory is the source's."""
         try:
-            kind, id_, is_own = await self._stored(source, draft, replaces)
+            stored = await self._stored(source, _with_own_key(draft, record, own), old)
         except (InvalidInputError, SecretRefusedError) as error:
-            return SourceLine(change=SourceChange.UNREADABLE, file=name, text=str(error)), ""
-        change = SourceChange.NEW if is_own else SourceChange.KNOWN
+            return SourceLine(change=SourceChange.UNREADABLE, file=own.file, text=str(error)), ""
+        change = SourceChange.NEW if stored.is_own else SourceChange.KNOWN
         line = SourceLine(
-            change=change if replaces is None else SourceChange.CHANGED,
-            file=name,
+            change=SourceChange.CHANGED if stored.replaces else change,
+            file=own.file,
             text=draft.content,
-            memory_id=short_id(kind, id_),
+            memory_id=short_id(stored.kind, stored.id),
         )
-        return line, f"{kind}:{id_}" if is_own else ""
+        return line, f"{stored.kind}:{stored.id}" if stored.is_own else ""
 
-    async def _stored(
-        self, source: FollowedSource, draft: Draft, replaces: str | None
-    ) -> tuple[Any, UUID, bool]:
-        """Store a draft; return kind and id of its memory, and whether the memory is the source's."""
-        target = None if replaces is None else replaces.partition(":")[2]
+    async def _stored(self, source: FollowedSource, draft: Draft, old: Fact | Rule | None) -> _Stored:
         match draft:
             case EpisodeDraft():
-                (receipt,) = await self._knowledge.store_episodes([draft])
-                return "episode", _stored_id(receipt), True
-            case FactDraft() if target is None:
-                (fact,) = await self._knowledge.store_facts([draft])
-                return "fact", fact.id, True
+                (episode,) = await self._knowledge.store_episodes([draft])
+                return _Stored(kind=MemoryType.EPISODE, id=_stored_id(episode), is_own=True)
             case FactDraft():
-                fact = await self._knowledge.store_fact(**_fields(draft), replaces=target)
-                return "fact", fact.id, True
+                return await self._stored_fact(source, draft, old)
             case RuleDraft():
-                if target is None:
+                if old is None:
                     (rule,) = await self._knowledge.store_rules([draft])
                 else:
-                    rule = await self._knowledge.store_rule(**_fields(draft), replaces=target)
+                    rule = await self._knowledge.store_rule(**_fields(draft), replaces=old.id)
                 is_own = not rule.repeated or await self._own(source, f"rule:{rule.id}") is not None
-                return "rule", rule.id, is_own
+                replaces = old is not None and rule.superseded_id == old.id
+                return _Stored(kind=MemoryType.RULE, id=rule.id, is_own=is_own, replaces=replaces)
+
+    async def _stored_fact(
+        self, source: FollowedSource, draft: FactDraft, old: Fact | Rule | None
+    ) -> _Stored:
+        """Store a fact; a fact that repeats somebody else's is not the source's."""
+        if old is None:
+            (fact,) = await self._knowledge.store_facts([draft])
+        else:
+            fact = await self._knowledge.store_fact(**_fields(draft), replaces=old.id)
+        is_own = True
+        if old is None and fact.superseded_id is not None and fact.superseded_text == draft.content:
+            origin = (await self._knowledge.read("fact", fact.superseded_id)).metadata.get(ORIGIN)
+            is_own = cast("Mapping[str, object]", origin or {}).get("source") == source.id
+        replaces = old is not None and fact.superseded_id == old.id
+        return _Stored(kind=MemoryType.FACT, id=fact.id, is_own=is_own, replaces=replaces)
 
     async def _own(self, source: FollowedSource, memory_id: str) -> Fact | Rule | None:
         """Return a memory of a source that is still current; ``None`` if a person replaced or forgot it."""
@@ -250,6 +308,13 @@ class SourceFollower:
             return None
         origin = cast("Mapping[str, object]", memory.metadata.get(ORIGIN, {}))
         return memory if origin.get("source") == source.id else None
+
+    def _scope(self, source: FollowedSource) -> str:
+        """Return the scope of a source: of a project that was merged, that of the other project."""
+        projects = Projects(self._knowledge.database.settings.home)
+        with suppress(NotFoundError):
+            return projects.standing_for(projects.get(source.scope)).id
+        return source.scope
 
     def _drafts(self, source: FollowedSource, file: SourceFile) -> tuple[dict[str, Draft], list[SourceLine]]:
         """Return the drafts of a file by the digest of their texts, and a line for each part that cannot be read."""
@@ -294,33 +359,55 @@ def _placed(draft: Draft, source: FollowedSource, file: SourceFile) -> Draft:
     return replace(placed, entity_id=None) if isinstance(placed, FactDraft) else placed
 
 
-def _pairs(fresh: dict[str, Draft], gone: dict[str, Fact | Rule]) -> dict[str, str]:
-    """Return the memory that each new text replaces, by digest: the one of its key, else the most alike one."""
+def _pairs(fresh: Mapping[str, Draft], olds: Mapping[str, Fact | Rule]) -> dict[str, str]:
+    """Return the digest of the old text that each new text replaces: the one of its key, else the most alike one.
+
+    In a file that is new from top to bottom, only texts of one key are compared.
+    """
+    is_small = len(fresh) * len(olds) <= MOST_COMPARISONS
     scored = [
-        (likeness, digest, memory_id)
+        (likeness, digest, old)
         for digest, draft in fresh.items()
-        for memory_id, memory in gone.items()
-        if (likeness := _likeness(draft, memory)) >= LEAST_ALIKE
+        for old, memory in olds.items()
+        if (likeness := _likeness(draft, memory, by_words=is_small)) >= LEAST_ALIKE
     ]
     pairs: dict[str, str] = {}
-    for _, digest, memory_id in sorted(scored, reverse=True):
-        if digest not in pairs and memory_id not in pairs.values():
-            pairs[digest] = memory_id
+    for _, digest, old in sorted(scored, reverse=True):
+        if digest not in pairs and old not in pairs.values():
+            pairs[digest] = old
     return pairs
 
 
-def _likeness(draft: Draft, memory: Fact | Rule) -> float:
+def _likeness(draft: Draft, memory: Fact | Rule, *, by_words: bool) -> float:
     if isinstance(draft, FactDraft) and isinstance(memory, Fact):
         if (draft.subject, draft.predicate) == (memory.subject, memory.predicate):
             return 1.0
     elif not (isinstance(draft, RuleDraft) and isinstance(memory, Rule)):
         return 0.0
-    return SequenceMatcher(None, draft.content, memory.content).ratio()
+    return 0.0 if not by_words else SequenceMatcher(None, draft.content, memory.content).ratio()
+
+
+def _with_own_key(draft: Draft, record: SourceRecord, own: FileRecord) -> Draft:
+    """Return a draft; a fact whose key another file of the source has gets the name of its file behind its predicate.
+
+    Two notes of one title would replace each other's facts otherwise.
+    """
+    if not isinstance(draft, FactDraft):
+        return draft
+    key = _hash(f"{draft.subject}\0{draft.predicate}")
+    if any(key in each.keys for each in record.values() if each is not own):
+        return replace(draft, predicate=f"{draft.predicate} in {own.file}"[:MAX_KEY_CHARS])
+    if key not in own.keys:
+        own.keys.append(key)
+    return draft
 
 
 def _digest(draft: Draft) -> str:
     key = f"{draft.subject}\0{draft.predicate}\0" if isinstance(draft, FactDraft) else ""
-    text = f"{type(draft).__name__}\0{key}{draft.content}"
+    return _hash(f"{type(draft).__name__}\0{key}{draft.content}")
+
+
+def _hash(text: str) -> str:
     return blake2b(text.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()
 
 
