@@ -1,4 +1,4 @@
-"""Helpfulness: how much a memory helps with a prompt, from the odds of the reranker and the likeness of both. Pure.
+"""Helpfulness: how much a memory helps with a prompt, from the odds of the reranker, likeness and importance. Pure.
 
 Likeness finds memories about the topic of a prompt; most of those do not help with it. The reranker has read both.
 
@@ -8,37 +8,55 @@ Source: SHW-04; the constants were chosen on the kept worlds (``benchmarks/recal
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
+from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.rules.relevance import Relevance
 
-LIKENESS_WEIGHT: Final = 1.0
+LIKENESS_WEIGHT: Final = 2.0
 """How much likeness counts beside the odds."""
 
-USUAL: Final = 0.0
-"""Odds and likeness together of a memory that just helps."""
+IMPORTANCE_WEIGHT: Final = 0.15
+"""How much a point of importance counts beside the odds."""
 
-SHARE_OF_BEST: Final = 0.3
-"""The minimum helpfulness of a memory, as a share of the best one."""
+USUAL: Final = -0.82
+"""The sum of these for a memory that helps as much as not, which has the helpfulness 0.5."""
+
+BEHIND_BEST: Final = 4.5
+"""The maximum distance to the best memory, as the logarithm of odds."""
 
 
-def helpful(judged: Sequence[Relevance], odds: Sequence[float], *, min_relevance: float) -> list[Relevance]:
+class Reading(NamedTuple):
+    """What the reranker made of a memory: the logarithm of the odds that it helps; and the memory's importance."""
+
+    odds: float
+    importance: float
+
+
+def helpful(
+    judged: Sequence[Relevance], readings: Sequence[Reading], *, min_relevance: float
+) -> list[Relevance]:
     """Return the memories that help with a prompt, the most helpful first, with their helpfulness as relevance.
 
     Args:
         judged: The memories nearest to the prompt.
-        odds: The logarithms of the odds that each of them helps.
+        readings: What the reranker made of each of them.
         min_relevance: The minimum helpfulness of the best memory, from 0.0 to 1.0; 0.0 returns all.
     """
-    read = [replace(each, relevance=_helpfulness(each, one)) for each, one in zip(judged, odds, strict=True)]
-    best_first = sorted(read, key=lambda each: -each.relevance)
-    if min_relevance <= 0.0 or not best_first:
-        return best_first
-    best = best_first[0].relevance
-    if best < min_relevance:
-        return []
-    return [each for each in best_first if each.relevance >= SHARE_OF_BEST * best]
+    scores = [_score(each, reading) for each, reading in zip(judged, readings, strict=True)]
+    best_first = sorted(zip(scores, judged, strict=True), key=lambda each: -each[0])
+    read = [(score, replace(each, relevance=_share(score))) for score, each in best_first]
+    if min_relevance > 0.0 and read:
+        best, first = read[0]
+        is_enough = first.relevance >= min_relevance
+        read = [each for each in read if is_enough and each[0] >= best - BEHIND_BEST]
+    return [each for _, each in read]
 
 
-def _helpfulness(judged: Relevance, odds: float) -> float:
-    return 1 / (1 + math.exp(USUAL - odds - LIKENESS_WEIGHT * judged.likeness))
+def _score(judged: Relevance, reading: Reading) -> float:
+    importance = IMPORTANCE_WEIGHT * (reading.importance - DEFAULT_IMPORTANCE)
+    return reading.odds + LIKENESS_WEIGHT * judged.likeness + importance - USUAL
+
+
+def _share(score: float) -> float:
+    return 1 / (1 + math.exp(-score))

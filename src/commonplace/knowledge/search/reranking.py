@@ -1,4 +1,4 @@
-"""Rereading: the memories nearest to a prompt are read together with it, and those that help with it are kept.
+"""Reranking: the memories nearest to a prompt are read together with it, and those that help with it are kept.
 
 Source: SHW-04.
 """
@@ -7,9 +7,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.model.candidates import Candidates
 from commonplace.knowledge.model.kinds import Fact, Memory
-from commonplace.knowledge.rules.helpfulness import helpful
+from commonplace.knowledge.rules.helpfulness import Reading, helpful
 from commonplace.knowledge.rules.relevance import Relevance, relevant
 from commonplace.knowledge.search.request import SearchRequest
 from commonplace.reranker import memory_text, reranker
@@ -43,7 +44,13 @@ async def reread(
     present = [each for each in judged if each.place in memories]
     texts = [_text(memories[each.place]) for each in present]
     odds = await asyncio.to_thread(reranker.odds, request.query, texts)
-    return helpful(present, odds, min_relevance=request.min_relevance)
+    importances = [_importance(memories[each.place]) for each in present]
+    readings = [Reading(*each) for each in zip(odds, importances, strict=True)]
+    return helpful(present, readings, min_relevance=request.min_relevance)
+
+
+def _importance(memory: Memory) -> float:
+    return memory.importance if isinstance(memory, Fact) else DEFAULT_IMPORTANCE
 
 
 def _text(memory: Memory) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from commonplace.knowledge.rules.helpfulness import helpful
+from commonplace.knowledge.rules.helpfulness import Reading, helpful
 from commonplace.knowledge.rules.relevance import Relevance
 
 
@@ -19,26 +19,33 @@ def near(place: int, likeness: float = 0.5) -> Relevance:
     )
 
 
+def read(*odds: float, importance: float = 5.0) -> list[Reading]:
+    """Return what the reranker made of memories of one importance."""
+    return [Reading(each, importance) for each in odds]
+
+
 @pytest.mark.requirement("SHW-04.2")
 def test_what_helps_is_shown_the_most_helpful_first() -> None:
     """What helps much less than the best is left out."""
-    shown = helpful([near(0), near(1), near(2)], [-1.0, 5.0, -12.0], min_relevance=0.5)
-    assert [each.place for each in shown] == [1, 0] or [each.place for each in shown] == [1]
-    assert shown[0].relevance > 0.9
-    assert 2 not in {each.place for each in shown}
+    shown = helpful([near(0), near(1), near(2)], read(1.0, 4.0, -3.0), min_relevance=0.58)
+    assert [each.place for each in shown] == [1, 0]
+    assert shown[0].relevance > shown[1].relevance > 0.9
 
 
 @pytest.mark.requirement("SHW-04.2")
 def test_if_nothing_helps_enough_nothing_is_shown() -> None:
     """Without a minimum, everything is, in its order."""
-    judged, odds = [near(0), near(1)], [-12.0, -9.0]
-    assert helpful(judged, odds, min_relevance=0.5) == []
-    assert [each.place for each in helpful(judged, odds, min_relevance=0.0)] == [1, 0]
-    assert helpful([], [], min_relevance=0.5) == []
+    judged, readings = [near(0), near(1)], read(-5.0, -4.0)
+    assert helpful(judged, readings, min_relevance=0.58) == []
+    assert [each.place for each in helpful(judged, readings, min_relevance=0.0)] == [1, 0]
+    assert [each.place for each in helpful(judged, readings, min_relevance=0.05)] == [1, 0]
+    assert helpful([], [], min_relevance=0.58) == []
 
 
 @pytest.mark.requirement("SHW-04.2")
-def test_likeness_decides_between_equal_odds() -> None:
-    """A memory of the same words is the better one."""
-    shown = helpful([near(0, 0.4), near(1, 0.9)], [3.0, 3.0], min_relevance=0.5)
+def test_likeness_and_importance_decide_between_equal_odds() -> None:
+    """A memory of the same words is the better one, and so is a more important one."""
+    shown = helpful([near(0, 0.4), near(1, 0.9)], read(3.0, 3.0), min_relevance=0.58)
+    assert [each.place for each in shown] == [1, 0]
+    shown = helpful([near(0), near(1)], [Reading(3.0, 4.0), Reading(3.0, 9.0)], min_relevance=0.58)
     assert [each.place for each in shown] == [1, 0]
