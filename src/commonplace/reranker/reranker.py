@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
 from commonplace.core.errors import EmbeddingError
+from commonplace.core.text import clean_text, collapse_whitespace
 
 if TYPE_CHECKING:
     from commonplace.reranker.network import RerankerNetwork
@@ -48,7 +49,7 @@ class Reranker:
         Raises:
             EmbeddingError: The weights are not on this machine; see :meth:`prepare`.
         """
-        return self.opens().odds(" ".join(prompt.split()), memories) if memories else []
+        return self.opens().odds(collapse_whitespace(clean_text(prompt)), memories) if memories else []
 
 
 reranker: Final = Reranker()

@@ -160,7 +160,7 @@ async def test_a_judge_without_its_network_says_why(
     damaged = tmp_path / "network.safetensors"
     damaged.write_bytes(network.NETWORK.read_bytes()[:-1])
     monkeypatch.setattr(network, "NETWORK", damaged)
-    with pytest.raises(EmbeddingError, match="word for word only: the judge's network cannot be read: "):
+    with pytest.raises(EmbeddingError, match=r"word for word only: network\.safetensors cannot be read: "):
         await check_judge(settings)
 
 

@@ -16,12 +16,13 @@ from mcp_types import TextResourceContents
 from commonplace.apps.memory import AppMemory
 from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError
-from commonplace.core.request_context import request_context
+from commonplace.core.request_context import DEFAULT_TENANT, request_context
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge import BlockStyle
+from commonplace.knowledge import BlockStyle, MemoryModuleConfig
 from commonplace.knowledge.memories.episodes import EpisodeDraft
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.model.config import RetrievalConfig
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.llm import Script
 from commonplace.operational.memory import OperationalMemory
@@ -232,9 +233,16 @@ async def test_what_one_memory_does_not_need_goes_to_the_others(memories: Memori
     assert len(told.text) > 1900
 
 
+def _by_likeness(knowledge: KnowledgeMemory) -> KnowledgeMemory:
+    """Return a memory whose blocks are not reranked: the reranker reads 24 memories at most."""
+    config = MemoryModuleConfig(retrieval=RetrievalConfig(reranks=False))
+    return knowledge.acting_for(tenant_id=DEFAULT_TENANT, actor="test", config=config)
+
+
 @pytest.mark.requirement("TRU-01.5")
 async def test_a_budget_that_is_not_used_up_is_filled(memories: Memories) -> None:
     """Past the specified 20 lines of the block alone, with what fits the prompt, until the budget is used up."""
+    memories = replace(memories, knowledge=_by_likeness(memories.knowledge))
     prompt = "On which day does host 7 deploy?"
     for number in range(30):
         await memories.knowledge.store_fact(

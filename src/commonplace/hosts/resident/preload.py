@@ -19,7 +19,6 @@ from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp.agent.server import build_server
 from commonplace.mcp.knowledge.server import add_to
 from commonplace.mcp.protocol.profiles import View
-from commonplace.reranker import reranker
 
 NEEDED: Final = (
     "commonplace.cli.main",
@@ -73,7 +72,6 @@ def _prepare_models() -> None:
     """Open the models of this home, if an embedding was computed here before: a first one writes files."""
     if prepare_model(EmbeddingOptions.from_settings(load_settings(read_current_directory=False).settings)):
         judge.prepare()
-        reranker.prepare()
 
 
 LATER: Final = (

@@ -29,6 +29,7 @@ from commonplace.hosts.resident.resident_socket import ResidentSocket
 from commonplace.hosts.resident.upkeep import BackgroundConsolidation
 from commonplace.hosts.resident.watch import Watch
 from commonplace.knowledge import KnowledgeMemory
+from commonplace.reranker import reranker
 from commonplace.services.team_client import TeamClient
 
 MAX_REQUEST_BYTES: Final = 2 * MAX_INPUT_BYTES
@@ -200,6 +201,8 @@ class Resident:
         await sweep_all(self._settings.home, self._memory)
         await follow_sources(self._settings.home, self._memory)
         self._consolidate()
+        if self._needs_memory:  # The first prompt does not wait for it then.
+            await asyncio.to_thread(reranker.prepare)
 
     async def _finish(self) -> None:
         """Wait for running answers and background work, but not for long."""

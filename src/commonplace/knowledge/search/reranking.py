@@ -10,10 +10,14 @@ from typing import Final
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.model.candidates import Candidates
 from commonplace.knowledge.model.kinds import Fact, Memory
+from commonplace.knowledge.rules.excerpt import excerpt
 from commonplace.knowledge.rules.helpfulness import Reading, helpful
 from commonplace.knowledge.rules.relevance import Relevance, relevant
 from commonplace.knowledge.search.request import SearchRequest
 from commonplace.reranker import memory_text, reranker
+
+MOST_CHARS: Final = 280
+"""The part of a memory that is read: about as many characters as the network reads tokens of it."""
 
 MOST_REREAD: Final = 24
 """The number of memories that are read together with a prompt; more take longer and help hardly more often."""
@@ -42,7 +46,7 @@ async def reread(
         request: The prompt.
     """
     present = [each for each in judged if each.place in memories]
-    texts = [_text(memories[each.place]) for each in present]
+    texts = [_text(memories[each.place], request.query) for each in present]
     odds = await asyncio.to_thread(reranker.odds, request.query, texts)
     importances = [_importance(memories[each.place]) for each in present]
     readings = [Reading(*each) for each in zip(odds, importances, strict=True)]
@@ -53,7 +57,9 @@ def _importance(memory: Memory) -> float:
     return memory.importance if isinstance(memory, Fact) else DEFAULT_IMPORTANCE
 
 
-def _text(memory: Memory) -> str:
+def _text(memory: Memory, prompt: str) -> str:
+    """Return the text of a memory; of a long one the passage about the prompt, which its line would show."""
+    content = excerpt(memory.content, prompt, MOST_CHARS)
     if isinstance(memory, Fact):
-        return memory_text(memory.content, memory.subject, memory.predicate)
-    return memory_text(memory.content)
+        return memory_text(content, memory.subject, memory.predicate)
+    return memory_text(content)
