@@ -51,7 +51,9 @@ def test_the_kept_prompts_get_the_figures_that_the_file_carries() -> None:
     """Weights of 8 bits say nearly what the trained weights said."""
     prompts = list(asked(read_worlds(sorted(KEPT)[:2])))
     odds = [
-        np.array(open_network().odds(each.text, [each.memories[place] for place in each.nearest[:NEAREST]]))
+        np.array(
+            open_network().odds(each.text, [each.memories[int(place)] for place in each.nearest[:NEAREST]])
+        )
         for each in prompts
     ]
     carried = _carried()["kept"]
