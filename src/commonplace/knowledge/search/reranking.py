@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from commonplace import reranker
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.model.candidates import Candidates
 from commonplace.knowledge.model.kinds import Fact, Memory
@@ -14,7 +15,6 @@ from commonplace.knowledge.rules.excerpt import excerpt
 from commonplace.knowledge.rules.helpfulness import Reading, helpful
 from commonplace.knowledge.rules.relevance import Relevance, relevant
 from commonplace.knowledge.search.request import SearchRequest
-from commonplace.reranker import memory_text, reranker
 
 MOST_CHARS: Final = 280
 """The part of a memory that is read: about as many characters as the network reads tokens of it."""
@@ -25,7 +25,7 @@ MOST_REREAD: Final = 24
 
 async def can_reread(request: SearchRequest) -> bool:
     """Return whether a request has a prompt with a vector, and the reranker its weights."""
-    return request.vector is not None and await asyncio.to_thread(reranker.prepare)
+    return request.vector is not None and await asyncio.to_thread(reranker.reranker.prepare)
 
 
 def nearest(candidates: Candidates, request: SearchRequest) -> list[Relevance]:
@@ -47,7 +47,7 @@ async def reread(
     """
     present = [each for each in judged if each.place in memories]
     texts = [_text(memories[each.place], request.query) for each in present]
-    odds = await asyncio.to_thread(reranker.odds, request.query, texts)
+    odds = await asyncio.to_thread(reranker.reranker.odds, request.query, texts)
     importances = [_importance(memories[each.place]) for each in present]
     readings = [Reading(*each) for each in zip(odds, importances, strict=True)]
     return helpful(present, readings, min_relevance=request.min_relevance)
@@ -61,5 +61,5 @@ def _text(memory: Memory, prompt: str) -> str:
     """Return the text of a memory; of a long one the passage about the prompt, which its line would show."""
     content = excerpt(memory.content, prompt, MOST_CHARS)
     if isinstance(memory, Fact):
-        return memory_text(content, memory.subject, memory.predicate)
-    return memory_text(content)
+        return reranker.memory_text(content, memory.subject, memory.predicate)
+    return reranker.memory_text(content)
