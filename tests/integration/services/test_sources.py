@@ -155,6 +155,32 @@ async def test_what_cannot_be_read_retires_nothing(followed: Followed, tmp_path:
     assert len(await followed.knowledge.lists.facts()) == 1
 
 
+@pytest.mark.requirement("FOL-01.3")
+async def test_a_bad_field_of_front_matter_does_not_keep_deleted_lines(followed: Followed) -> None:
+    """It is told once; only a lost text may mean that the others are there still."""
+    followed.write(f"---\ndue: 2026-02-30\n---\n{RULES}")
+    assert SourceChange.UNREADABLE in {line.change for line in await followed.read()}
+    assert await followed.read() == []
+    followed.write(f"---\ndue: 2026-02-30\n---\n{RULES.partition('# Deploys')[0]}")
+    changes = {line.change for line in await followed.read()}
+    assert changes == {SourceChange.UNREADABLE, SourceChange.RETIRED}
+
+
+@pytest.mark.requirement("FOL-01.1")
+async def test_a_record_that_was_cut_off_is_read_up_to_there(followed: Followed) -> None:
+    """As after kill -9; what it lost is known by its text."""
+    await followed.read()
+    (record,) = followed.registry.record_of(followed.source)
+    file = next((followed.file.parent / "home/sources").glob("*.jsonl"))
+    file.write_text(file.read_text() + '{"file": "CLAUDE.md", "sta')
+    assert list(followed.registry.record_of(followed.source)) == [record]
+    followed.write(RULES + "- Never push to main\n")
+    assert [line.text for line in await followed.read()] == ["Never push to main"]
+    file.unlink()
+    await followed.read()
+    assert len(await followed.rules()) == 4
+
+
 @pytest.mark.requirement("FOL-01.1")
 async def test_two_notes_of_one_title_keep_their_facts(followed: Followed, tmp_path: Path) -> None:
     """Though their keys are equal; a text that two files hold is one memory."""

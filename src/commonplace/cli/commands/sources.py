@@ -106,7 +106,7 @@ async def show(source: SourceArgument) -> Answer:
     """Show a source, and how many memories each of its files has."""
     registry = _registry()
     found = registry.get(source)
-    files = {each.file: len(each.memories) for each in registry.read_record(found).values()}
+    files = {each.file: len(each.memories) for each in registry.record_of(found)}
 
     def text(out: Console) -> None:
         state = "paused" if found.is_paused else "followed"

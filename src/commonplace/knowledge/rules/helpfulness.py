@@ -13,16 +13,16 @@ from typing import Final, NamedTuple
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.rules.relevance import Relevance
 
-LIKENESS_WEIGHT: Final = 2.0
+LIKENESS_WEIGHT: Final = 4.0
 """How much likeness counts beside the odds."""
 
-IMPORTANCE_WEIGHT: Final = 0.15
+IMPORTANCE_WEIGHT: Final = 0.3
 """How much a point of importance counts beside the odds."""
 
-USUAL: Final = -0.82
+USUAL: Final = 0.18
 """The sum of these for a memory that helps as much as not, which has the helpfulness 0.5."""
 
-BEHIND_BEST: Final = 4.5
+BEHIND_BEST: Final = 6.0
 """The maximum distance to the best memory, as the logarithm of odds."""
 
 

@@ -1,6 +1,6 @@
 """The files of a source, each read by itself, so that a memory knows its file and an unchanged file is not read."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
@@ -53,12 +53,14 @@ def files_of(kind: ImportSource, path: Path) -> list[SourceFile]:
     """
     listed = _LISTS.get(kind)
     try:
-        if listed is None or not path.is_dir():
+        if not path.is_dir():
             return [_file(path, path.name)]
-        found = sorted(listed(path))
-        if len(found) > MOST_FILES:
+        if listed is None:
+            return [SourceFile(name=path.name, path=path, stamp=_stamp([path, *path.rglob("*")]))]
+        paths = sorted(listed(path))
+        if len(paths) > MOST_FILES:
             raise InvalidInputError("source", f"a folder of at most {MOST_FILES} notes", str(path))
-        return [_file(each, each.relative_to(path).as_posix()) for each in found if each.is_file()]
+        return [_file(each, each.relative_to(path).as_posix()) for each in paths if each.exists()]
     except OSError as error:
         raise StorageUnavailableError(f"{path}: {error.strerror or error}") from error
 
@@ -82,9 +84,13 @@ def read_file(kind: ImportSource, file: SourceFile, zone: tzinfo) -> Read:
 
 
 def _file(path: Path, name: str) -> SourceFile:
-    found = [each.stat() for each in ([path] if path.is_file() else [path, *path.rglob("*")])]
-    newest, size = max(each.st_mtime_ns for each in found), sum(each.st_size for each in found)
-    return SourceFile(name=name, path=path, stamp=[newest, size])
+    wal = path.with_name(f"{path.name}-wal")  # SQLite writes here first.
+    return SourceFile(name=name, path=path, stamp=_stamp([path, wal] if wal.exists() else [path]))
+
+
+def _stamp(paths: Iterable[Path]) -> list[int]:
+    stats = [path.stat() for path in paths]
+    return [max(each.st_mtime_ns for each in stats), sum(each.st_size for each in stats)]
 
 
 def _memories(folder: Path) -> list[Path]:

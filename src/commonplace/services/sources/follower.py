@@ -1,4 +1,4 @@
-"""Following a source: what is new in its files is stored, what changed is replaced, and what went is retired.
+"""The follower: it stores the new texts of a source, replaces the changed ones, and retires the deleted ones.
 
 A memory belongs to a source if its metadata names the source. A memory that a person confirmed, edited or forgot here
 stays as the person left it.
@@ -7,12 +7,12 @@ Source: FOL-01.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from difflib import SequenceMatcher
 from enum import StrEnum
-from hashlib import blake2b
 from typing import Any, Final, cast
 from uuid import UUID
 
@@ -41,26 +41,27 @@ from commonplace.knowledge import (
 )
 from commonplace.projects import Projects
 from commonplace.services.sources.files import SourceFile, files_of, read_file
+from commonplace.services.sources.records import FileRecord, SourceRecord, digest_of
 from commonplace.services.sources.registry import (
     LOCK_TIMEOUT_S,
-    FileRecord,
     FollowedSource,
     SourceBusyError,
-    SourceRecord,
     SourceRegistry,
 )
 from commonplace.services.transfer.importers import ImportSource
 from commonplace.services.transfer.items import Unreadable
 
 ORIGIN: Final = "followed"
-"""The field of the metadata of a memory that names its source, file and heading."""
+"""The field of the metadata of a memory that names its source and file."""
 
 LEAST_ALIKE: Final = 0.5
-"""The likeness from which a new text takes the place of one that went from the same file."""
-
-_DIGEST_BYTES: Final = 12
+"""The likeness from which a new text takes the place of a deleted one of the same file."""
 
 MOST_COMPARISONS: Final = 2_500
+"""If more pairs of texts would be compared, only texts of one key are: the file is another one."""
+
+MOST_IMPORTANCE: Final = 4.0
+"""The importance of a fact from a source is at most this, so that a folder of notes does not crowd a briefing."""
 
 Draft = FactDraft | RuleDraft | EpisodeDraft
 
@@ -76,7 +77,7 @@ class _Stored:
 
 
 class SourceChange(StrEnum):
-    """What a reading did with one text of a source."""
+    """The outcome for one text of a source."""
 
     NEW = "new"
     CHANGED = "changed"
@@ -84,7 +85,7 @@ class SourceChange(StrEnum):
     KNOWN = "known"
     """The memory was there already, and does not belong to the source."""
     KEPT = "kept"
-    """The text went from its file, and the memory stays, because a person confirmed it."""
+    """The text was deleted, and the memory stays, because a person confirmed it."""
     UNREADABLE = "unreadable"
 
 
@@ -104,6 +105,21 @@ class SourceLine:
     memory_id: str = ""
 
 
+@dataclass(slots=True)
+class _Reading:
+    """What a file holds.
+
+    Attributes:
+        drafts: Its memories, by the digest of their text.
+        problems: A line for each part that cannot be read.
+        is_whole: Whether no text is lost to these.
+    """
+
+    drafts: dict[str, Draft] = field(default_factory=dict[str, Draft])
+    problems: list[SourceLine] = field(default_factory=list[SourceLine])
+    is_whole: bool = True
+
+
 class SourceFollower:
     """Reads the sources of a home into knowledge memory."""
 
@@ -119,11 +135,11 @@ class SourceFollower:
         """
         lines: list[SourceLine] = []
         for file in await asyncio.to_thread(files_of, source.kind, source.path):
-            drafts, broken = await asyncio.to_thread(self._drafts, source, file)
-            lines += broken
+            reading = await asyncio.to_thread(self._read, source, file)
+            lines += reading.problems
             lines += [
                 SourceLine(change=SourceChange.NEW, file=file.name, text=each.content)
-                for each in drafts.values()
+                for each in reading.drafts.values()
             ]
         return lines
 
@@ -186,29 +202,31 @@ class SourceFollower:
         """
         lines: list[SourceLine] = []
         async with self._registry.reading(source):
-            record = {} if keep else self._registry.read_record(source)
-            for each in record.values():
+            for each in () if keep else self._registry.record_of(source):
                 for memory_id in each.memories.values():
                     lines += await self._retire(source, each.file, memory_id)
             self._registry.remove(source)
         return lines
 
     async def _follow(self, source: FollowedSource) -> list[SourceLine]:
-        record = self._registry.read_record(source)
+        record = await asyncio.to_thread(self._registry.record_of, source)
         files = {each.name: each for each in await asyncio.to_thread(files_of, source.kind, source.path)}
-        if record and not files:
+        if len(record) and not files:
             raise StorageUnavailableError(f"{source.path} holds nothing to read: is its disk mounted?")
         source = replace(source, scope=self._scope(source))
         lines: list[SourceLine] = []
-        for name in [*files, *(record.keys() - files.keys())]:
-            file, before = files.get(name), record.setdefault(name, FileRecord(file=name))
-            if file is not None and file.stamp == before.stamp and not _includes(source):
-                continue
-            try:
-                lines += await self._follow_file(source, record, before, file)
-            finally:
-                await asyncio.to_thread(self._registry.write_record, source, record)
+        deleted = {each.file: None for each in record if each.file not in files}
+        for name, file in {**files, **deleted}.items():
+            own = record.of(name)
+            if file is None or file.stamp != own.stamp or _includes(source):
+                before = replace(own, memories=dict(own.memories))
+                try:
+                    lines += await self._follow_file(source, record, own, file)
+                finally:
+                    if own != before:
+                        await asyncio.to_thread(record.save, own)
         if lines or source.read_at is None:
+            await asyncio.to_thread(record.tidy)
             self._registry.set_read(source)
         return lines
 
@@ -217,29 +235,29 @@ class SourceFollower:
     ) -> list[SourceLine]:
         """Bring the memories of one file up to date; ``None`` is a file that was deleted.
 
-        Of a file that cannot be read in part, no text counts as deleted.
+        Of a file that cannot be read in part, no text counts as deleted. What cannot be read is reported when the file
+        was changed, not at each reading.
         """
-        drafts, lines = ({}, []) if file is None else await asyncio.to_thread(self._drafts, source, file)
-        is_whole = not lines
-        elsewhere = {digest for each in record.values() if each is not own for digest in each.memories}
-        fresh = {digest: draft for digest, draft in drafts.items() if digest not in own.memories}
-        gone = [digest for digest in own.memories if digest not in drafts]
-        memories = {digest: await self._own(source, own.memories[digest]) for digest in gone}
+        reading = _Reading() if file is None else await asyncio.to_thread(self._read, source, file)
+        lines = [] if file is not None and file.stamp == own.stamp else list(reading.problems)
+        fresh = {
+            digest: draft
+            for digest, draft in reading.drafts.items()
+            if digest not in own.memories and not record.has_elsewhere(digest, own.file)
+        }
+        deleted = [digest for digest in own.memories if digest not in reading.drafts]
+        memories = {digest: await self._own(source, own.memories[digest]) for digest in deleted}
         olds = {digest: memory for digest, memory in memories.items() if memory is not None}
         pairs = await asyncio.to_thread(_pairs, fresh, olds)
         for digest, draft in fresh.items():
-            if digest in elsewhere and digest not in pairs:
-                continue
             old = olds.get(pairs.get(digest, ""))
             line, own.memories[digest] = await self._store(source, record, own, draft, old)
             lines.append(line)
             if old is not None and line.change is SourceChange.CHANGED:
-                del own.memories[pairs[digest]], olds[pairs[digest]]
-        for digest in gone if is_whole else ():
+                del own.memories[pairs[digest]]
+        for digest in deleted if reading.is_whole else ():
             lines += await self._retire(source, own.file, own.memories.pop(digest, ""))
-        own.stamp = file.stamp if file is not None and (is_whole or drafts) else []
-        if file is None and not own.memories:
-            del record[own.file]
+        own.stamp = file.stamp if file is not None and (reading.is_whole or reading.drafts) else []
         return lines
 
     async def _store(
@@ -252,7 +270,7 @@ class SourceFollower:
     ) -> tuple[SourceLine, str]:
         """Store a draft, perhaps in place of a memory; return a line, and the id if the memory is the source's."""
         try:
-            stored = await self._stored(source, _with_own_key(draft, record, own), old)
+            stored = await self._stored(source, _with_own_key(draft, record, own.file), old)
         except (InvalidInputError, SecretRefusedError) as error:
             return SourceLine(change=SourceChange.UNREADABLE, file=own.file, text=str(error)), ""
         change = SourceChange.NEW if stored.is_own else SourceChange.KNOWN
@@ -316,21 +334,22 @@ class SourceFollower:
             return projects.standing_for(projects.get(source.scope)).id
         return source.scope
 
-    def _drafts(self, source: FollowedSource, file: SourceFile) -> tuple[dict[str, Draft], list[SourceLine]]:
-        """Return the drafts of a file by the digest of their texts, and a line for each part that cannot be read."""
-        drafts: dict[str, Draft] = {}
-        lines: list[SourceLine] = []
+    def _read(self, source: FollowedSource, file: SourceFile) -> _Reading:
+        """Return the drafts of a file, and what of it cannot be read."""
+        reading = _Reading()
         for item in read_file(source.kind, file, self._knowledge.database.settings.zone):
             if isinstance(item, Unreadable):
-                text = f"{item.place}: {item.reason}"
-                lines.append(SourceLine(change=SourceChange.UNREADABLE, file=file.name, text=text))
+                text = item.reason if item.place == file.name else f"{item.place}: {item.reason}"
+                line = SourceLine(change=SourceChange.UNREADABLE, file=file.name, text=text)
+                reading.problems.append(line)
+                reading.is_whole &= item.keeps_text
             elif isinstance(item, FactDraft | RuleDraft | EpisodeDraft):
                 draft = _placed(item, source, file)
-                drafts.setdefault(_digest(draft), draft)
-        return drafts, lines
+                reading.drafts.setdefault(_digest(draft), draft)
+        return reading
 
     async def _retire(self, source: FollowedSource, name: str, memory_id: str) -> list[SourceLine]:
-        """Forget a memory whose text went, unless a person confirmed it; return a line if the memory is there."""
+        """Forget a memory whose text was deleted, unless a person confirmed it; return a line if it is there."""
         memory = await self._own(source, memory_id)
         if memory is None:
             return []
@@ -356,14 +375,13 @@ def _placed(draft: Draft, source: FollowedSource, file: SourceFile) -> Draft:
         return replace(draft, metadata=metadata, source=trust, butler=source.scope)
     dated = draft.last_confirmed_at or file.modified_at
     placed = replace(draft, metadata=metadata, source=trust, scope=source.scope, last_confirmed_at=dated)
-    return replace(placed, entity_id=None) if isinstance(placed, FactDraft) else placed
+    if isinstance(placed, RuleDraft):
+        return placed
+    return replace(placed, entity_id=None, importance=min(placed.importance, MOST_IMPORTANCE))
 
 
 def _pairs(fresh: Mapping[str, Draft], olds: Mapping[str, Fact | Rule]) -> dict[str, str]:
-    """Return the digest of the old text that each new text replaces: the one of its key, else the most alike one.
-
-    In a file that is new from top to bottom, only texts of one key are compared.
-    """
+    """Return the digest of the old text that each new text replaces: the one of its key, else the most alike one."""
     is_small = len(fresh) * len(olds) <= MOST_COMPARISONS
     scored = [
         (likeness, digest, old)
@@ -387,28 +405,19 @@ def _likeness(draft: Draft, memory: Fact | Rule, *, by_words: bool) -> float:
     return 0.0 if not by_words else SequenceMatcher(None, draft.content, memory.content).ratio()
 
 
-def _with_own_key(draft: Draft, record: SourceRecord, own: FileRecord) -> Draft:
-    """Return a draft; a fact whose key another file of the source has gets the name of its file behind its predicate.
+def _with_own_key(draft: Draft, record: SourceRecord, file: str) -> Draft:
+    """Return a draft; a fact whose key belongs to another file gets the name of its own behind its predicate.
 
     Two notes of one title would replace each other's facts otherwise.
     """
-    if not isinstance(draft, FactDraft):
+    if not isinstance(draft, FactDraft) or record.owner_of_key(draft.subject, draft.predicate, file) == file:
         return draft
-    key = _hash(f"{draft.subject}\0{draft.predicate}")
-    if any(key in each.keys for each in record.values() if each is not own):
-        return replace(draft, predicate=f"{draft.predicate} in {own.file}"[:MAX_KEY_CHARS])
-    if key not in own.keys:
-        own.keys.append(key)
-    return draft
+    return replace(draft, predicate=f"{draft.predicate} in {file}"[:MAX_KEY_CHARS])
 
 
 def _digest(draft: Draft) -> str:
     key = f"{draft.subject}\0{draft.predicate}\0" if isinstance(draft, FactDraft) else ""
-    return _hash(f"{type(draft).__name__}\0{key}{draft.content}")
-
-
-def _hash(text: str) -> str:
-    return blake2b(text.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()
+    return digest_of(f"{type(draft).__name__}\0{key}{draft.content}")
 
 
 def _fields(draft: FactDraft | RuleDraft) -> dict[str, Any]:
@@ -431,5 +440,5 @@ def _stored_id(receipt: EpisodeReceipt) -> UUID:
 
 def summary(lines: Iterable[SourceLine]) -> dict[SourceChange, int]:
     """Return the number of lines of each change."""
-    found: Sequence[SourceLine] = list(lines)
-    return {change: sum(line.change is change for line in found) for change in SourceChange}
+    counts = Counter(line.change for line in lines)
+    return {change: counts[change] for change in SourceChange}

@@ -1,6 +1,4 @@
-"""The sources of a home, in ``sources.json``, and what was read of each, in ``sources/ID.jsonl``.
-
-A record has a line for each file, with digests of texts: an erasure removes the line of a file that names its subject.
+"""The sources of a home, in ``sources.json``.
 
 Source: FOL-01.
 """
@@ -11,7 +9,7 @@ import secrets
 import time
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, cast
@@ -27,6 +25,7 @@ from commonplace.core.errors import (
     StorageUnavailableError,
 )
 from commonplace.core.quoting import quoted
+from commonplace.services.sources.records import SourceRecord
 from commonplace.services.transfer.importers import ImportSource
 from commonplace.storage.file_locks import POLL_S, FileLock
 
@@ -61,27 +60,6 @@ class FollowedSource:
     added_at: datetime
     is_paused: bool = False
     read_at: datetime | None = None
-
-
-@dataclass(slots=True, kw_only=True)
-class FileRecord:
-    """What was read of one file of a source.
-
-    Attributes:
-        file: Its path in the source.
-        stamp: Its modification time in nanoseconds and its size when it was read; empty if it must be read again.
-        memories: The memory of each text, by the digest of the text; empty for a text without a memory of its own.
-        keys: The digests of the keys of its facts.
-    """
-
-    file: str
-    stamp: list[int] = field(default_factory=list[int])
-    memories: dict[str, str] = field(default_factory=dict[str, str])
-    keys: list[str] = field(default_factory=list[str])
-
-
-SourceRecord = dict[str, FileRecord]
-"""What was read of a source, by file."""
 
 
 class SourceRegistry:
@@ -128,8 +106,9 @@ class SourceRegistry:
         path = path.expanduser().absolute()
         with self._locked():
             sources = self.list()
-            if known := next((each for each in sources if each.path == path), None):
-                raise ConflictError("path", f"{path} is followed already, as {known.id}", str(path))
+            for each in sources:
+                if each.path == path:
+                    raise ConflictError("path", f"{path} is followed already, as {each.id}", str(path))
             id_ = f"s-{secrets.token_hex(_ID_BYTES)}"
             source = FollowedSource(id=id_, kind=kind, path=path, scope=scope, added_at=self._clock())
             self._write([*sources, source])
@@ -167,31 +146,13 @@ class SourceRegistry:
             self._write([each for each in self.list() if each.id != source.id])
             self._record_file(source).unlink(missing_ok=True)
 
-    def read_record(self, source: FollowedSource) -> SourceRecord:
+    def record_of(self, source: FollowedSource) -> SourceRecord:
         """Return what was read of a source; nothing for a source that was never read.
 
         Raises:
             SettingsError: The record cannot be read.
         """
-        path = self._record_file(source)
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-            records = [FileRecord(**json.loads(line)) for line in lines]
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, TypeError) as error:
-            raise SettingsError(f"{path}: expected a record, got {quoted(error)}") from None
-        return {each.file: each for each in records}
-
-    def write_record(self, source: FollowedSource, record: SourceRecord) -> None:
-        """Replace the record of a source.
-
-        Raises:
-            OSError: The record cannot be written.
-        """
-        make_directories(self._home / DIRECTORY)
-        lines = [json.dumps(asdict(each)) for each in record.values()]
-        write_text(self._record_file(source), "".join(f"{line}\n" for line in lines), mode=0o600)
+        return SourceRecord(self._record_file(source))
 
     @asynccontextmanager
     async def reading(

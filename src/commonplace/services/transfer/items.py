@@ -106,10 +106,15 @@ class ExportedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
-    """A line, file or row of a source that cannot be read as an item."""
+    """A line, file, row or field of a source that cannot be read.
+
+    Attributes:
+        keeps_text: Whether the text of the item is read all the same, as with a bad field of front matter.
+    """
 
     place: str
     reason: str
+    keeps_text: bool = False
 
 
 Read = Iterator[Item | PastItem | Unreadable]

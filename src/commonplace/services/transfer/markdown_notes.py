@@ -30,7 +30,7 @@ class MarkdownNote:
         path: The file.
         place: Its name in reports, relative to the folder that is read.
         fields: The front matter by field: texts, lists and mappings. Fields without a value are left out.
-        text: The text below the front matter,, in lines that end with a line feed.
+        text: The text below the front matter, in lines that end with a line feed.
         problems: The fields that are not valid YAML, one each.
         modified_at: When the file was changed last, in UTC.
     """
@@ -88,7 +88,7 @@ def read_note(path: Path, place: str) -> MarkdownNote:
         place=place,
         fields=fields,
         text=text,
-        problems=tuple(Unreadable(place=place, reason=problem) for problem in problems),
+        problems=tuple(Unreadable(place=place, reason=each, keeps_text=True) for each in problems),
         modified_at=datetime.fromtimestamp(modified_s, UTC),
     )
 
