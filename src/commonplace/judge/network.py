@@ -7,7 +7,6 @@ Source: JDG-06.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import hashlib
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from commonplace.core.errors import ModelDamagedError
+from commonplace.core.once import once
 from commonplace.core.settings import load_settings
 from commonplace.embedding.backend import EmbeddingOptions
 from commonplace.embedding.model_files import find_model
@@ -55,10 +55,7 @@ class PairNetwork(PairSession):
         return [frozenset(ids) for ids in self.tokens(texts)]
 
 
-_opening: Final = threading.Lock()
-_open: Final[list[PairNetwork]] = []
-
-
+@once
 def open_network() -> PairNetwork:
     """Return the network, which is opened once in a process; this takes a third of a second.
 
@@ -66,11 +63,7 @@ def open_network() -> PairNetwork:
         ModelMissingError: The weights of the default embedding model are not on this machine.
         ModelDamagedError: The weights cannot be used.
     """
-    with _opening:
-        if not _open:
-            home = load_settings(read_current_directory=False).settings.home
-            _open.append(read_network(home))
-        return _open[0]
+    return read_network(load_settings(read_current_directory=False).settings.home)
 
 
 def read_network(home: Path) -> PairNetwork:

@@ -3,11 +3,11 @@
 Source: SHW-04.
 """
 
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from commonplace.core.once import once
 from commonplace.core.settings import load_settings
 from commonplace.embedding.backend import EmbeddingOptions
 from commonplace.embedding.model_files import find_model
@@ -38,10 +38,7 @@ class RerankerNetwork(PairSession):
         return self.outputs([(prompt, memory) for memory in memories])[:, 0].tolist()
 
 
-_opening: Final = threading.Lock()
-_open: Final[list[RerankerNetwork]] = []
-
-
+@once
 def open_network() -> RerankerNetwork:
     """Return the network, which is opened once in a process; this takes a third of a second.
 
@@ -49,10 +46,6 @@ def open_network() -> RerankerNetwork:
         ModelMissingError: The weights of the default embedding model are not on this machine.
         ModelDamagedError: The weights cannot be used.
     """
-    with _opening:
-        if not _open:
-            home = load_settings(read_current_directory=False).settings.home
-            files = find_model(EmbeddingOptions(cache_dir=home / "models"))
-            graph = build_pair_graph(files.weights, NETWORK, as_shares=False)
-            _open.append(RerankerNetwork(graph, files.tokenizer))
-        return _open[0]
+    home = load_settings(read_current_directory=False).settings.home
+    files = find_model(EmbeddingOptions(cache_dir=home / "models"))
+    return RerankerNetwork(build_pair_graph(files.weights, NETWORK, as_shares=False), files.tokenizer)

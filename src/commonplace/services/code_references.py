@@ -6,7 +6,7 @@ else and is not mentioned. A file that Git knows to have moved is followed.
 
     - Limits are in src/api/limits.py (src/api/limits.py was there on 3 Nov 2026, and is not now)
 
-What was there when is recorded for each directory, with a line for each reference.
+Each directory has a record, ``code/DIGEST.jsonl`` in the home, with the last day on which each reference was there.
 
 Source: FOL-03.
 """
@@ -27,6 +27,7 @@ from typing import Any, Final, cast
 
 from commonplace.core.atomic_write import write_text
 from commonplace.core.directories import make_directories
+from commonplace.services.project_files import beginning
 
 DIRECTORY: Final = "code"
 MOST_REFERENCES: Final = 200
@@ -66,7 +67,7 @@ class CodeReferences:
 
     Args:
         project: The directory of the project.
-        home: The home, which records what was there when.
+        home: The home, which holds the record.
         today: The present day.
     """
 
@@ -140,7 +141,8 @@ class CodeReferences:
     @cached_property
     def _targets(self) -> frozenset[str]:
         texts = [
-            _beginning(self._project / name) for name in ("Makefile", "makefile", "GNUmakefile", "justfile")
+            beginning(self._project / name, MOST_BYTES)
+            for name in ("Makefile", "makefile", "GNUmakefile", "justfile")
         ]
         return frozenset(
             each for text in texts for match in _TARGET.finditer(text) for each in match[1].split()
@@ -149,7 +151,7 @@ class CodeReferences:
     @cached_property
     def _scripts(self) -> frozenset[str]:
         try:
-            document = json.loads(_beginning(self._project / "package.json"))
+            document = json.loads(beginning(self._project / "package.json", MOST_BYTES))
             return frozenset(cast("dict[str, Any]", document).get("scripts", ()))
         except (ValueError, AttributeError, TypeError):
             return frozenset()
@@ -159,8 +161,8 @@ class CodeReferences:
         commit = self._git("log", "-1", "--format=%H", "--diff-filter=D", "--no-renames", "--", path).strip()
         if not commit:
             return ""
-        shown = self._git("show", "--format=", "--name-status", "--diff-filter=R", "-M", commit)
-        return next((match["new"] for match in _MOVE.finditer(shown) if match["old"] == path), "")
+        renames = self._git("show", "--format=", "--name-status", "--diff-filter=R", "-M", commit)
+        return next((match["new"] for match in _MOVE.finditer(renames) if match["old"] == path), "")
 
     def _git(self, *arguments: str) -> str:
         try:
@@ -198,11 +200,3 @@ class CodeReferences:
 
 def _document(sights: Mapping[str, _Sight]) -> str:
     return "".join(f"{json.dumps(asdict(each))}\n" for each in sights.values())
-
-
-def _beginning(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return file.read(MOST_BYTES).decode(errors="replace")
-    except OSError:
-        return ""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.operational import MemoryContext, OperationalMemory
+from commonplace.services.project_files import beginning
 
 PROJECT_FILES: Final = (
     "README*",
@@ -37,7 +38,7 @@ def project_text(directory: Path) -> str:
     A file that cannot be read is left out.
     """
     files = sorted({path for pattern in PROJECT_FILES for path in directory.glob(pattern)})[:MOST_FILES]
-    return "\n".join([directory.name, *map(_beginning, files)])
+    return "\n".join([directory.name, *(beginning(path, MOST_BYTES) for path in files)])
 
 
 async def named_services(operational: OperationalMemory, text: str) -> list[str]:
@@ -58,11 +59,3 @@ async def lessons_for(
 def _plain(text: str) -> str:
     """Return a text in small letters, with one space for all that stands between words."""
     return " ".join(re.findall(r"\w+", _BETWEEN.sub(" ", text.casefold())))
-
-
-def _beginning(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return file.read(MOST_BYTES).decode(errors="replace")
-    except OSError:
-        return ""

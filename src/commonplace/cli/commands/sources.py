@@ -47,7 +47,7 @@ async def add(
     *,
     kind: Annotated[
         ImportSource | None,
-        typer.Option("--from", help="What wrote it. Default: detected from its contents."),
+        typer.Option("--from", help="The program that wrote it. Default: detected from its contents."),
     ] = None,
     project: Annotated[
         str | None,
@@ -64,18 +64,18 @@ async def add(
     worker.
     """
     path = path.expanduser().absolute()
-    found = source_of(path, kind)
-    if found in NOT_FOLLOWED:
+    kind = source_of(path, kind)
+    if kind in NOT_FOLLOWED:
         raise InvalidInputError(
-            "path", "what a host writes: use `commonplace import` for exports", found.value
+            "path", "what a host writes: use `commonplace import` for exports", kind.value
         )
     scope = _scope(project)
     registry = _registry()
     follower = SourceFollower(registry, memory)
     if dry_run:
-        planned = FollowedSource(id="", kind=found, path=path, scope=scope, added_at=utc_now())
+        planned = FollowedSource(id="", kind=kind, path=path, scope=scope, added_at=utc_now())
         return _answer(planned, await follower.preview(planned))
-    source = registry.add(path, found, scope)
+    source = registry.add(path, kind, scope)
     try:
         return _answer(source, await follower.follow(source))
     except CommonplaceError:
@@ -105,17 +105,17 @@ async def list_sources() -> Answer:
 async def show(source: SourceArgument) -> Answer:
     """Show a source, and how many memories each of its files has."""
     registry = _registry()
-    found = registry.get(source)
-    files = {each.file: len(each.memories) for each in registry.record_of(found)}
+    followed = registry.get(source)
+    files = {each.file: len(each.memories) for each in registry.record_of(followed)}
 
     def text(out: Console) -> None:
-        state = "paused" if found.is_paused else "followed"
-        out.print(f"[bold]{found.id}[/] {found.kind.value}, {state}, for {shown(found.scope)}")
-        out.print(f"   {shown(str(found.path))}")
+        state = "paused" if followed.is_paused else "followed"
+        out.print(f"[bold]{followed.id}[/] {followed.kind.value}, {state}, for {shown(followed.scope)}")
+        out.print(f"   {shown(str(followed.path))}")
         for name, count in files.items():
             out.print(f"   {count:>5}  {shown(name)}")
 
-    return Answer({"source": found, "files": files}, text)
+    return Answer({"source": followed, "files": files}, text)
 
 
 @on_knowledge()
@@ -131,22 +131,22 @@ async def read(
     follower = SourceFollower(registry, memory)
     if source is None:
         return _answer(None, await follower.follow_all())
-    found = registry.get(source)
-    return _answer(found, await follower.follow(found))
+    followed = registry.get(source)
+    return _answer(followed, await follower.follow(followed))
 
 
 @plain()
 async def pause(source: SourceArgument) -> Answer:
     """Leave a source alone; its memories stay."""
-    found = _registry().set_paused(_registry().get(source), is_paused=True)
-    return Answer(found, f"{found.id} is paused; its memories stay")
+    paused = _registry().set_paused(_registry().get(source), is_paused=True)
+    return Answer(paused, f"{paused.id} is paused; its memories stay")
 
 
 @plain()
 async def resume(source: SourceArgument) -> Answer:
     """Follow a paused source again; the next session reads what changed."""
-    found = _registry().set_paused(_registry().get(source), is_paused=False)
-    return Answer(found, f"{found.id} is followed again")
+    followed = _registry().set_paused(_registry().get(source), is_paused=False)
+    return Answer(followed, f"{followed.id} is followed again")
 
 
 @on_knowledge()
@@ -163,8 +163,8 @@ async def remove(
     The files stay as they are, and episodes until they expire. `commonplace undo ID` brings a memory back.
     """
     registry = _registry()
-    found = registry.get(source)
-    return _answer(found, await SourceFollower(registry, memory).remove(found, keep=keep))
+    followed = registry.get(source)
+    return _answer(followed, await SourceFollower(registry, memory).remove(followed, keep=keep))
 
 
 def _registry() -> SourceRegistry:

@@ -1,6 +1,6 @@
-"""What a host loads into a session by itself: its instructions, and the index of its own memory.
+"""Texts that a host puts into each session by itself: its instructions, and the index of its own memory.
 
-A briefing or a prompt does not repeat these, neither word for word nor in other words.
+A briefing or a prompt does not repeat them, neither word for word nor in other words.
 
 Source: FOL-02.
 """
@@ -72,14 +72,14 @@ class LoadedTexts:
     @cached_property
     def _files(self) -> list[Path]:
         names = FILES.get(self._host, ())
-        found = [
+        paths = [
             path
             for folder in _up_to_repository(self._project)
             for name in names
             for path in folder.glob(name)
         ]
-        found += [self._user / name for name in OF_USER.get(self._host, ())]
-        return [path for path in dict.fromkeys(found) if path.is_file() and path.stat().st_size <= MOST_BYTES]
+        paths += [self._user / name for name in OF_USER.get(self._host, ())]
+        return [path for path in dict.fromkeys(paths) if path.is_file() and path.stat().st_size <= MOST_BYTES]
 
     @cached_property
     def _texts(self) -> list[str]:

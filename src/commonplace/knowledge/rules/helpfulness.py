@@ -27,7 +27,7 @@ BEHIND_BEST: Final = 6.0
 
 
 class Reading(NamedTuple):
-    """What the reranker made of a memory: the logarithm of the odds that it helps; and the memory's importance."""
+    """The logarithm of the odds that a memory helps with a prompt, and the memory's importance."""
 
     odds: float
     importance: float
@@ -40,7 +40,7 @@ def helpful(
 
     Args:
         judged: The memories nearest to the prompt.
-        readings: What the reranker made of each of them.
+        readings: The odds and the importance of each of them.
         min_relevance: The minimum helpfulness of the best memory, from 0.0 to 1.0; 0.0 returns all.
     """
     scores = [_score(each, reading) for each, reading in zip(judged, readings, strict=True)]
