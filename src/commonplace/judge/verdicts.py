@@ -3,12 +3,11 @@
 Source: OPS-09.1, OPS-10.1, R-OPS-5, JDG-06.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib import import_module
 from typing import Final
-
-from commonplace.judge.differences import difference
 
 LEAST_CORRECT: Final = 0.85
 """Probability from which a new text corrects the old one.
@@ -69,6 +68,8 @@ class Judgement:
     @property
     def reason(self) -> str:
         """A sentence for a person, which names what differs. It is written when it is read, as few are."""
+        # Imported here: what reads amounts takes long to import, and most reasons are never read.
+        difference: Callable[[str, str], str] = import_module("commonplace.judge.differences").difference
         differs = difference(*self.texts) if self.texts else ""
         return f"{self.grounds}: {differs}." if differs else f"{self.grounds}."
 

@@ -1,9 +1,10 @@
 """Wordings: one text with the words of two, and texts without the differences that tell nothing. Pure."""
 
+from collections.abc import Callable, Iterable
 from functools import lru_cache
+from importlib import import_module
 from typing import Final
 
-from commonplace.judge.quantity_reading import extract
 from commonplace.judge.words import fold, tokenise
 
 MAX_JOINED_CHARS: Final = 300
@@ -37,4 +38,8 @@ def tokens_of(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def claim_of(text: str) -> tuple[object, ...]:
     """Return the words of a text in order, with each amount in base units: "60s" and "60 seconds" are one."""
+    # Imported here: its patterns take longer to compile than most commands may take, and few compare texts.
+    extract: Callable[[tuple[str, ...]], Iterable[object]] = import_module(
+        "commonplace.judge.quantity_reading"
+    ).extract
     return tuple(extract(tokens_of(text)))

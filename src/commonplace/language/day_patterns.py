@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import date
+from functools import cache
 from typing import Final
 
 from commonplace.language import calendar_words as words
@@ -36,13 +37,14 @@ from commonplace.language.day_meanings import (
 )
 
 _Read = Callable[[re.Match[str], date], DaySpan | None]
-DayPatterns = tuple[tuple[re.Pattern[str], _Read], ...]
+DayPatterns = tuple[tuple[str, _Read], ...]
+"""Patterns in their order, each compiled at its first use."""
 
 
 def read_at(text: str, start: int, today: date, patterns: DayPatterns) -> DaySpan | None:
     """Return the span that begins at a place of a text, by the first pattern that has a reading."""
     for pattern, read in patterns:
-        match = pattern.match(text, start)
+        match = _compiled(pattern).match(text, start)
         span = None if match is None else read(match, today)
         if match is not None and span is not None:
             return replace(span, start=start, end=match.end())
@@ -107,8 +109,16 @@ def _only(kind: SpanKind) -> _Read:
     return lambda _match, _today: DaySpan(kind=kind)
 
 
-def _compiled(*patterns: tuple[str, _Read]) -> tuple[tuple[re.Pattern[str], _Read], ...]:
-    return tuple((re.compile(pattern, re.IGNORECASE), read) for pattern, read in patterns)
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def compile_all() -> None:
+    """Compile all patterns, for the forks of a process."""
+    for patterns in (DATES, NUMERIC, *WORDED.values()):
+        for pattern, _ in patterns:
+            _compiled(pattern)
 
 
 _WHICH: Final = (
@@ -120,7 +130,7 @@ _BEHIND: Final = (
     r"|(?P<skip>after\snext))"
 )
 _BESIDE: Final = r"(?P<beside>(?:of\s)?next\sweek|nächster\sWoche)"
-_A_DATE: Final = _compiled(
+_A_DATE: Final[DayPatterns] = (
     (rf"(?P<year>\d{{4}})-(?P<month>\d\d)-(?P<day>\d\d){_NO_MORE}", read_numeric),
     (rf"(?P<day>\d{{1,2}})\.\s?(?P<month>\d{{1,2}})\.\s?(?P<year>{_YEAR}){_NO_MORE}", read_numeric),
     (r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>(?!))?(?![\w.:/]|-(?!\d))", read_numeric),
@@ -132,7 +142,7 @@ _A_DATE: Final = _compiled(
     ),
     (rf"(?P<month>{_MONTH})\.?\s(?P<day>\d{{1,2}})(?:st|nd|rd|th)?{_IN_YEAR}{_NO_MORE}", read_dated),
 )
-_RANGES: Final = _compiled(
+_RANGES: Final[DayPatterns] = (
     (
         rf"(?P<day>\d{{1,2}}){_NTH}(?P<to>{_TO}){_THE}(?:{_ANY_WEEKDAY}[.,]?\s)?(?P<last>\d{{1,2}}){_NTH}\s{_OF}?(?P<month>{_MONTH})\b{_IN_YEAR}{_NO_MORE}",
         read_dated_range,
@@ -153,7 +163,7 @@ _RANGES: Final = _compiled(
         ),
     ),
 )
-_NAMED_STRETCHES: Final = _compiled(
+_NAMED_STRETCHES: Final[DayPatterns] = (
     (
         (
             rf"(?:(?:Q|T(?=\d\s{_YEAR}))(?P<q>[1-4])|(?:the\s)?(?P<nth>{_ORDINAL})\s(?:quarter|quartals?|trimestre))\b"
@@ -179,16 +189,16 @@ _NAMED_STRETCHES: Final = _compiled(
     (rf"(?P<month>{_MONTH})\s{_OF}?(?P<year>{_YEAR}){_NO_MORE}", read_month),
     (rf"(?P<year>{_YEAR})(?![\w:/-]|[.,]\d|\s\d)", read_year),
 )
-_RELATIVE: Final = _compiled(
+_RELATIVE: Final[DayPatterns] = (
     (rf"(?:the\s|die\s|la\s)?(?P<unit>{_UNIT})\s{_BEHIND}\b", read_relative_stretch),
     (rf"(?:the\s|la\s|a\s)?{_WHICH}\s(?P<unit>{_UNIT})\b(?!\sfor\b)", read_relative_stretch),
     (rf"{_WHICH}\s(?P<month>{_MONTH})\b(?!\s\d)", read_month_in_year),
     (rf"(?P<weekday>{_WEEKDAY})\s(?:{_BEHIND}|{_BESIDE})\b", read_relative_weekday),
     (rf"{_WHICH}\s(?P<weekday>{_WEEKDAY})\b", read_relative_weekday),
 )
-_MONTH_ALONE: Final = _compiled((rf"(?P<month>{_MONTH})\b(?P<year>(?!))?(?![-/]\w)", read_month))
+_MONTH_ALONE: Final[DayPatterns] = ((rf"(?P<month>{_MONTH})\b(?P<year>(?!))?(?![-/]\w)", read_month),)
 _STRETCHES: Final = (*_NAMED_STRETCHES, *_RELATIVE, *_MONTH_ALONE)
-_ENDS: Final = _compiled(
+_ENDS: Final[DayPatterns] = (
     (
         (
             rf"(?:(?:the\s)?(?:very\s)?end\sof|(?:the\s)?last\sday\s(?:of|in)|ende?|(?:den\s|dem\s)?letzte[nmrs]?\stage?s?"
@@ -208,7 +218,7 @@ _ENDS: Final = _compiled(
     ),
     (r"(?P<whole>(?!))?(?P<unit>(?!))?(?P<joined>eom|eoq|eoy)\b", _read_end),
 )
-_LENGTHS: Final = _compiled(
+_LENGTHS: Final[DayPatterns] = (
     (
         (
             rf"(?P<ahead>(?:(?:the|die|den|der|las|los|as|os)\s)?(?:next|coming|following|nächsten|kommenden|próxim[oa]s))\s"
@@ -226,7 +236,7 @@ _LENGTHS: Final = _compiled(
     ),
     (rf"(?P<n>{_NUMBER})\s(?P<unit>{_UNIT})\b", read_length),
 )
-_RHYTHMS: Final = _compiled(
+_RHYTHMS: Final[DayPatterns] = (
     (
         (
             rf"(?:every|each|jede[nmrs]?|jeweils|chaque|tous\sles|toutes\sles|cada|todos\s(?:os|los)|todas\s(?:as|las)|toda)\s"
@@ -245,7 +255,7 @@ _RHYTHMS: Final = _compiled(
         _only(SpanKind.RHYTHM),
     ),
 )
-_BLURS: Final = _compiled(
+_BLURS: Final[DayPatterns] = (
     (
         (
             rf"(?:mid|mitte|mi|mediados\sde|meados\sde|(?:the\s)?(?:middle|beginning|start)\sof|early|late|anfang|début|comienzos\sde"
@@ -260,7 +270,7 @@ _BLURS: Final = _compiled(
         _only(SpanKind.VAGUE),
     ),
 )
-_NUMBERED: Final = _compiled(
+_NUMBERED: Final[DayPatterns] = (
     (
         (
             rf"(?P<weekday>{_WEEKDAY}),?\s(?:(?:the|den|dem|le|el)\s(?P<day>\d{{1,2}})|(?P<alone>\d{{1,2}}))(?:st|nd|rd|th|\.)?"
@@ -269,7 +279,7 @@ _NUMBERED: Final = _compiled(
         read_numbered_weekday,
     ),
 )
-_OTHER: Final = _compiled(
+_OTHER: Final[DayPatterns] = (
     (any_of([*words.HOLIDAYS, *words.FIXED_HOLIDAYS]) + r"\b", read_holiday),
     (any_of(words.DAYS_AWAY) + r"\b", read_near),
     (rf"(?P<weekday>{_WEEKDAY})\b(?!-)", read_weekday),

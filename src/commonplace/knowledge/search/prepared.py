@@ -16,6 +16,7 @@ from commonplace.knowledge.store.search_statements import (
     reading_queries,
 )
 from commonplace.knowledge.store.unit_of_work import kind_queries, queries
+from commonplace.language.day_patterns import compile_all
 
 _RECALLED: Final = (TABLES["facts"], TABLES["rules"])
 _USUAL: Final[tuple[tuple[tuple[SearchTable, ...], int, Form], ...]] = (
@@ -39,6 +40,7 @@ def prepare_statements() -> None:
 
 def compile_patterns() -> None:
     """Compile the patterns with which facts are read; a pattern is compiled at its first use."""
+    compile_all()
     text = "Ada has lived in Berlin since 3 May 2020."
     find_flags(text)
     plain_key(text)
