@@ -1,11 +1,13 @@
 """Wordings: one text with the words of two, and texts without the differences that tell nothing. Pure."""
 
-from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from commonplace.judge.words import fold, tokenise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 MAX_JOINED_CHARS: Final = 300
 """Length up to which one text holds both wordings of a refinement. Source: R-OPS-5."""
