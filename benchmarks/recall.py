@@ -7,7 +7,7 @@ Recall is also measured ``in turn``: each prompt after all prompts before it, wh
 and block are measured on facts and rules, search on all types. With ``--many``, each world also holds other memories,
 which no prompt asks for; see ``recall_corpus.py``.
 
-    python benchmarks/recall.py --worlds kept|set-aside|learned [--json]
+    python benchmarks/recall.py --worlds kept|set-aside|learned [--reranker off] [--json]
     python benchmarks/recall.py --data FILE.jsonl [--many N --among FILE...] [--query-weights float32|int8] [--json]
 
 The worlds of other authors are in ``training/reranker/worlds``. Constants were chosen on those that are kept; nothing
@@ -25,7 +25,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NoReturn
 
 import asyncpg
 from rich.console import Console
@@ -35,6 +35,7 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).parents[1] / "training" / "reranker"))
 
 from commonplace.core.clock import Clock
+from commonplace.core.errors import ModelMissingError
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, Weights
 from commonplace.knowledge.memories.episodes import EpisodeDraft
@@ -49,6 +50,7 @@ from commonplace.knowledge.storage_functions import (
     store_facts,
     store_rules,
 )
+from commonplace.reranker import reranker
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from query_weights import add_query_weights
@@ -288,6 +290,10 @@ def print_table(figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Non
     console.print(others)
 
 
+def _no_network() -> NoReturn:
+    raise ModelMissingError("blocks are measured by likeness alone")
+
+
 def _current(world: Record) -> Record:
     """Return a world whose memories are all current and global.
 
@@ -320,9 +326,14 @@ def main() -> None:
         default=[],
         help="conversations in the format of retrieval.py or locomo.py whose sentences are the others",
     )
+    parser.add_argument(
+        "--reranker", choices=("learned", "off"), default="learned", help="off: blocks by likeness alone"
+    )
     add_query_weights(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object")
     options = parser.parse_args()
+    if options.reranker == "off":
+        reranker.opens = _no_network
     worlds = filled(_read(options.data, options.worlds), options.among, options.many)
     with Progress(console=Console(stderr=True)) as progress:
         figures = asyncio.run(run(worlds, options.query_weights, progress))

@@ -56,13 +56,14 @@ class PairSession(ABC):
         """Return what the network reads of each pair."""
 
     def outputs(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
-        """Return the outputs of each pair, shape ``(len(pairs), number of outputs)``."""
-        fresh = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
+        """Return the outputs of each pair, shape ``(len(pairs), number of outputs)``; several threads may ask."""
+        known = self._known
+        fresh = [pair for pair in dict.fromkeys(pairs) if pair not in known]
         for rows in _groups([len(old) + len(new) for old, new in fresh]):
             group = [fresh[row] for row in rows]
-            self._known |= zip(group, self._run(group), strict=True)
-        rows = [self._known[pair] for pair in pairs]
-        if len(self._known) > MOST_KNOWN:
+            known |= zip(group, self._run(group), strict=True)
+        rows = [known[pair] for pair in pairs]
+        if len(known) > MOST_KNOWN:
             self._known = {}
         return np.array(rows, dtype=np.float32).reshape(-1, self._number)
 

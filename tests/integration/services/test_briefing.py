@@ -234,7 +234,7 @@ async def test_what_one_memory_does_not_need_goes_to_the_others(memories: Memori
 
 
 def _by_likeness(knowledge: KnowledgeMemory) -> KnowledgeMemory:
-    """Return a memory whose blocks are not reranked: the reranker reads 24 memories at most."""
+    """Return a memory whose blocks are not reranked: the reranker reads 20 memories at most."""
     config = MemoryModuleConfig(retrieval=RetrievalConfig(reranks=False))
     return knowledge.acting_for(tenant_id=DEFAULT_TENANT, actor="test", config=config)
 

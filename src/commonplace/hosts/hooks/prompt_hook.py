@@ -47,7 +47,8 @@ async def user_prompt(call: HookCall, memory: KnowledgeMemory) -> str:
     seen = SeenLines(call.settings.home, call.session_id)
     today = utc_now().astimezone(call.settings.zone).date()
     references = CodeReferences(call.settings.workspace, call.settings.home, today=today)
-    blocks = (await _lessons(call), await _notes(call), *await _recalled(call, memory))
+    *blocks, knowledge = await asyncio.gather(_lessons(call), _notes(call), _recalled(call, memory))
+    blocks += knowledge
     checked = await asyncio.to_thread(lambda: [references.checked(seen.fresh(block)) for block in blocks])
     lessons, notes, *recalled = [seen.fresh(as_data(lines_with_past(block, today))) for block in checked]
     shares = share_budget([len(block) for block in recalled], budget_chars(RECALL_TOKENS))
