@@ -166,7 +166,7 @@ class Resident:
             await self._consolidation.stop()
 
     async def _warm(self, release: Callable[[], None], forks: socket.socket) -> None:
-        """Load the model if knowledge memory is in this home, then have the fork server prepared.
+        """Load the model if knowledge memory is in this home, have the fork server prepared, and open the reranker.
 
         The first session start needs no model, so loading waits for it, but not for long.
         """
@@ -180,6 +180,8 @@ class Resident:
             release()
         with suppress(OSError, ValueError):  # The process may be gone, or this one may stop.
             forks.send(b"\n")
+        if self._needs_memory and self._settings.reranker == "learned":
+            await asyncio.to_thread(reranker.prepare)
 
     def _note_fork(self, forks: socket.socket) -> None:
         """Count a fork as a use of this process."""
@@ -201,8 +203,6 @@ class Resident:
         await sweep_all(self._settings.home, self._memory)
         await follow_sources(self._settings.home, self._memory)
         self._consolidate()
-        if self._needs_memory:  # The first prompt does not wait for it then.
-            await asyncio.to_thread(reranker.prepare)
 
     async def _finish(self) -> None:
         """Wait for running answers and background work, but not for long."""
