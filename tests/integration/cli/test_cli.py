@@ -347,7 +347,7 @@ def test_an_item_of_a_search_is_one_paragraph(commonplace: CommandLine, knowledg
 @pytest.mark.parametrize("format_", [[], ["--json"]])
 def test_what_is_rejected_prints_no_secret(commonplace: CommandLine, format_: list[str]) -> None:
     """A marker of no category and a line that was cut: on standard output, as JSON, and in the log beside it."""
-    cut = encode(says("The key is sk-abc123def456")).partition(b"456")[0]
+    cut = encode(says("The key is sk-abc123def456", message_id="msg_1")).partition(b"456")[0]
     wrong = encode(init(), says("[MEMORY:wrong:caddy] The password: hunter2secret9 works"))
     done = commonplace("ops", "ingest", *format_, "-", stdin=wrong + cut)
     assert "[MEMORY:wrong:caddy] The [hidden: password]" in done.out

@@ -106,7 +106,7 @@ class SourceLine:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _FileContent:
     """What a file holds.
 
     Attributes:
@@ -238,7 +238,7 @@ class SourceFollower:
         Of a file that cannot be read in part, no text counts as deleted. What cannot be read is reported when the file
         was changed, not at each reading.
         """
-        reading = _Reading() if file is None else await asyncio.to_thread(self._read, source, file)
+        reading = _FileContent() if file is None else await asyncio.to_thread(self._read, source, file)
         lines = [] if file is not None and file.stamp == own.stamp else list(reading.problems)
         fresh = {
             digest: draft
@@ -334,9 +334,9 @@ class SourceFollower:
             return projects.standing_for(projects.get(source.scope)).id
         return source.scope
 
-    def _read(self, source: FollowedSource, file: SourceFile) -> _Reading:
+    def _read(self, source: FollowedSource, file: SourceFile) -> _FileContent:
         """Return the drafts of a file, and what of it cannot be read."""
-        reading = _Reading()
+        reading = _FileContent()
         for item in read_file(source.kind, file, self._knowledge.database.settings.zone):
             if isinstance(item, Unreadable):
                 text = item.reason if item.place == file.name else f"{item.place}: {item.reason}"
