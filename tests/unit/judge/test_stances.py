@@ -1,14 +1,24 @@
 """Stances: rules and notes that say the same or the opposite, without a service that says what they are about."""
 
 from collections import Counter
-from itertools import combinations
+from collections.abc import Sequence
+from itertools import combinations, permutations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.judge import Verdict, relatives, remark, without_repetitions
-from commonplace.judge.stances import MOST_CHARS, Stance, find_stances
+from commonplace.judge import (
+    Compared,
+    Judge,
+    Judgement,
+    Verdict,
+    judge,
+    relatives,
+    remark,
+    without_repetitions,
+)
+from commonplace.judge.stances import MOST_CHARS, MOST_READ_CHARS, Stance, find_stances
 from corpus import KEPT, read_pairs
 from support.judging import decide
 
@@ -93,6 +103,23 @@ def test_a_block_of_hundreds_of_lines_is_compared_up_to_a_limit(lines: int, *, f
     """So that a prompt does not wait for seconds."""
     own = [f"{chr(97 + n // 26)}{chr(97 + n % 26)}word" for n in range(lines)]
     assert (len(list(without_repetitions([*own, POSTGRES[0], POSTGRES[1]], str))) == lines + 1) is folds
+
+
+@pytest.mark.requirement("TRU-05.1")
+def test_a_block_of_one_template_is_compared_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line shares words with all others, and only the first pairs are read."""
+    lines = [f"Restart the worker of queue {number} before the nightly import" for number in range(24)]
+    decided = dict.fromkeys(permutations(lines, 2), Verdict.DISTINCT)
+    read: list[int] = []
+
+    def counted(pairs: Sequence[Compared]) -> list[Judgement]:
+        read.extend(len(pair.old) + len(pair.new) for pair in pairs)
+        return Judge.compare_all(judge, pairs)
+
+    decide(monkeypatch, decided)
+    monkeypatch.setattr(judge, "compare_all", counted)
+    assert list(without_repetitions(lines, str)) == lines
+    assert MOST_READ_CHARS <= sum(read) < MOST_READ_CHARS + max(read)
 
 
 @pytest.mark.requirement("TRU-05.1")
