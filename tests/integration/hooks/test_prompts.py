@@ -10,6 +10,7 @@ import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
+from commonplace.core.sources import Source
 from commonplace.embedding import EmbeddingEngine
 from commonplace.hosts.hooks.hook_input import HookCall
 from commonplace.hosts.hooks.prompt_hook import RECALL_TOKENS, user_prompt
@@ -21,6 +22,9 @@ from commonplace.judge import Verdict
 from commonplace.operational import OperationalMemory
 from commonplace.prompts.injected import FRAME_CHARS
 from commonplace.services.briefing import sessions_block
+from commonplace.services.mirrors.forms import MirrorForm
+from commonplace.services.mirrors.mirroring import MirrorKeeper
+from commonplace.services.mirrors.registry import Choice, Mirror, MirrorRegistry
 from commonplace.services.sources.registry import SourceRegistry
 from commonplace.services.transfer.importers import ImportSource
 from commonplace.workspace import WorkspaceMemory
@@ -271,6 +275,51 @@ async def test_a_session_does_not_get_again_what_its_host_loads(
         assert "gets a tag" not in block
         assert "16 Oct" not in block
     assert "ask ada before a deployment" in codex, "codex does not load CLAUDE.md"
+
+
+@pytest.mark.requirement("MIR-03.1")
+async def test_a_session_does_not_get_again_what_an_export_wrote(
+    call: HookCall, knowledge_url: str, engine: EmbeddingEngine, tmp_path: Path
+) -> None:
+    """Codex loads AGENTS.md by itself; Claude Code does not."""
+    rule = "Never deploy a release on Fridays"
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine, source=Source.PERSON) as memory:
+        await memory.store_rule(content=rule, scope="shop")
+        mirror = Mirror(
+            form=MirrorForm.AGENTS_MD,
+            path=call.settings.workspace,
+            scope="shop",
+            choice=Choice.CONFIRMED,
+            tenant_id=memory.tenant_id,
+        )
+        await MirrorKeeper(MirrorRegistry(call.settings.home), memory).update(mirror)
+        codex = await session_start(replace(call, source="startup", host="codex"), memory)
+        claude = await session_start(replace(call, source="startup"), memory)
+    assert rule in (call.settings.workspace / "AGENTS.md").read_text()
+    assert rule not in codex
+    assert rule in claude
+
+
+@pytest.mark.requirement("MIR-02.4")
+async def test_a_session_reads_the_edits_of_its_mirrors_first(
+    call: HookCall, knowledge_url: str, engine: EmbeddingEngine, tmp_path: Path
+) -> None:
+    """An edited note is in the next briefing with its new text."""
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine, source=Source.PERSON) as memory:
+        await memory.store_rule(content="Never deploy a release on Fridays", scope="shop")
+        mirror = Mirror(
+            form=MirrorForm.OBSIDIAN,
+            path=tmp_path / "vault",
+            scope="shop",
+            choice=Choice.CONFIRMED,
+            tenant_id=memory.tenant_id,
+        )
+        await MirrorKeeper(MirrorRegistry(call.settings.home), memory).update(mirror)
+        (note,) = mirror.path.iterdir()
+        note.write_text(note.read_text().replace("on Fridays", "on Mondays"))
+        (call.settings.postgres_directory / "data").mkdir(parents=True, exist_ok=True)
+        briefing = await session_start(replace(call, source="startup"), memory)
+    assert "Never deploy a release on Mondays" in briefing
 
 
 @pytest.mark.requirement("FOL-02.2")

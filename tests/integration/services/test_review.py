@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -15,6 +16,8 @@ from commonplace.core.settings import Settings
 from commonplace.core.sources import Source
 from commonplace.knowledge import FactDraft
 from commonplace.operational.memory import OperationalMemory
+from commonplace.services.mirrors.forms import MirrorForm
+from commonplace.services.mirrors.registry import Choice, Mirror, MirrorRegistry, NoteRecord
 from commonplace.services.opening import Memories
 from commonplace.services.review.items import ReviewVerdict, Topic
 from support.commands import CommandLine, CommandServer, clean_environment
@@ -57,6 +60,16 @@ async def store_items(memories: Memories) -> None:
         await agent.store_facts([FactDraft(subject=subject, predicate="host", content="It runs on h-7")])
     await agent.entities.create(canonical_name="Anna Miller", entity_type="person")
     await agent.store_fact(subject="Anna", predicate="lives in", content="Porto")
+    noted = await agent.store_fact(subject="gym", predicate="day", content="The gym is on Monday")
+    mirror = Mirror(
+        form=MirrorForm.OBSIDIAN,
+        path=Path("/vault"),
+        scope="global",
+        choice=Choice.ALL,
+        tenant_id=agent.tenant_id,
+        notes={f"fact:{noted.id}": NoteRecord(digest="", deleted_at=agent.clock())},
+    )
+    MirrorRegistry(agent.database.settings.home).put(mirror)
 
 
 def shown_on_page(page: str) -> dict[str, list[str]]:

@@ -32,6 +32,10 @@ from commonplace.core.settings import Settings
 from commonplace.hosts.hooks.sessions import SessionRecord, SessionRecords
 from commonplace.operational import OperationalMemory
 from commonplace.projects import Projects
+from commonplace.services.mirrors.forms import MirrorForm
+from commonplace.services.mirrors.registry import Choice, Mirror, MirrorRegistry
+from commonplace.services.sources.registry import SourceRegistry
+from commonplace.services.transfer.importers import ImportSource
 from commonplace.storage.backup.archive import MANIFEST, Manifest, digests, pack, unpack, verify
 from commonplace.storage.backup.copies import KNOWLEDGE, MEMORIES, SQLITE, servers
 from commonplace.storage.backup.last_backup import last_backup_at
@@ -599,7 +603,7 @@ async def test_a_restore_that_fails_or_is_killed_leaves_the_old_home(
 
 
 async def test_a_restore_brings_the_records_of_the_home_back(used: Settings, tmp_path: Path) -> None:
-    """Sessions that began after the backup are returned, because their episodes are gone; newer projects go."""
+    """Sessions that began after the backup are returned, because their episodes are gone; newer lists go."""
     records = SessionRecords(used.home)
     old, new = (
         SessionRecord(session_id=str(uuid4()), transcript=tmp_path / "t", butler="b", size=size, read=("m",))
@@ -610,10 +614,16 @@ async def test_a_restore_brings_the_records_of_the_home_back(used: Settings, tmp
     records.put(replace(old, ended=True, size=9, read=("m", "n")))
     records.put(new)
     Projects(used.home).at(tmp_path)
+    SourceRegistry(used.home).add(tmp_path, ImportSource.INSTRUCTIONS, "shop")
+    MirrorRegistry(used.home).put(
+        Mirror(form=MirrorForm.OBSIDIAN, path=tmp_path, scope="shop", choice=Choice.ALL, tenant_id="default")
+    )
     receipt = await restore(used, tmp_path / "b.tar.gz", replace=True)
     assert [path.stem for path in receipt.newer] == [new.session_id]
     assert records.get(old.session_id) == old
     assert Projects(used.home).list_projects() == []
+    assert SourceRegistry(used.home).list() == []
+    assert MirrorRegistry(used.home).list() == []
 
 
 def test_a_program_that_does_not_end_is_stopped() -> None:

@@ -8,12 +8,12 @@ from rich.console import Console
 
 from commonplace.cli.frame.command import Answer, commands, listing
 from commonplace.cli.frame.output import DryRunOption, shown, table
+from commonplace.cli.frame.project_scope import scope_of_option
 from commonplace.cli.frame.run import settings
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.text import collapse_whitespace
-from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory
-from commonplace.projects import Projects
+from commonplace.knowledge import KnowledgeMemory
 from commonplace.services.sources.follower import SourceChange, SourceFollower, SourceLine, summary
 from commonplace.services.sources.registry import FollowedSource, SourceRegistry
 from commonplace.services.transfer.importers import ImportSource, source_of
@@ -69,7 +69,7 @@ async def add(
         raise InvalidInputError(
             "path", "what a host writes: use `commonplace import` for exports", kind.value
         )
-    scope = _scope(project)
+    scope = scope_of_option(project)
     registry = _registry()
     follower = SourceFollower(registry, memory)
     if dry_run:
@@ -169,19 +169,6 @@ async def remove(
 
 def _registry() -> SourceRegistry:
     return SourceRegistry(settings().home)
-
-
-def _scope(project: str | None) -> str:
-    chosen = settings()
-    projects = Projects(chosen.home)
-    if project is None:
-        own = projects.butler_for(chosen.workspace)
-        if own is None:
-            raise InvalidInputError(
-                "--project", "a project, or global: this directory is no project yet", None
-            )
-        return own
-    return GLOBAL_SCOPE if project == GLOBAL_SCOPE else projects.standing_for(projects.get(project)).id
 
 
 def _answer(source: FollowedSource | None, lines: list[SourceLine]) -> Answer:

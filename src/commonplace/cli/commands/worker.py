@@ -18,7 +18,7 @@ from commonplace.knowledge import (
     WorkerStatus,
     worker_status,
 )
-from commonplace.services.sources.source_worker import following
+from commonplace.services.following import following
 
 STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
 

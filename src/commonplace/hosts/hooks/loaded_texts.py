@@ -92,7 +92,8 @@ class LoadedTexts:
     def _rules(self) -> Iterator[str]:
         for path in self._files:
             try:
-                yield from (item.content for item in instructions.read(path) if isinstance(item, RuleDraft))
+                rules = instructions.read(path, own=True)
+                yield from (item.content for item in rules if isinstance(item, RuleDraft))
             except (CommonplaceError, OSError):  # A file that cannot be read repeats nothing.
                 continue
 

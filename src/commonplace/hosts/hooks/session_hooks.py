@@ -19,8 +19,7 @@ from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory
 from commonplace.projects import Projects
 from commonplace.prompts.injected import framed_data
 from commonplace.services.briefing import Briefing, BriefingPart, brief
-from commonplace.services.sources.follower import SourceChange, SourceFollower
-from commonplace.services.sources.registry import SourceRegistry
+from commonplace.services.following import read_followed
 
 FORGETTING: Final = frozenset({"compact", "clear"})
 """Sources of a session start after which the conversation no longer has earlier injections."""
@@ -98,20 +97,6 @@ async def sweep_all(home: Path, memory: KnowledgeMemory) -> None:
         await store_of(home, memory, record).deliver()
 
 
-async def follow_sources(home: Path, memory: KnowledgeMemory, *, scope: str | None = None) -> None:
-    """Read what changed in the sources of a project, or in all; what another process reads now is left to it.
-
-    Raises:
-        StorageError: The sources cannot be read, or a memory cannot be written.
-    """
-    registry = SourceRegistry(home)
-    if not registry.list():
-        return
-    for line in await SourceFollower(registry, memory).follow_all(scope=scope, wait_s=0.0):
-        if line.change is SourceChange.UNREADABLE:
-            _log.warning("source %s: %s", line.file, line.text)
-
-
 def note_end(call: HookCall) -> None:
     """Store a record of an ended session, so that a later hook can learn from it.
 
@@ -166,7 +151,7 @@ async def _begin(call: HookCall, memory: KnowledgeMemory) -> None:
         await sweep(records, store, record)
     await store.deliver()
     if call.service is None and call.has_knowledge:
-        await follow_sources(call.settings.home, memory, scope=call.butler)
+        await read_followed(call.settings.home, memory, scope=call.butler, wait_s=0.0)
 
 
 def _record(records: SessionRecords, new: SessionRecord) -> SessionRecord:

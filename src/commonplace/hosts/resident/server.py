@@ -22,7 +22,7 @@ from commonplace.core.settings import Settings, load_settings
 from commonplace.hosts.hooks.events import ACTOR, handler
 from commonplace.hosts.hooks.hook_input import HookCall, read_call
 from commonplace.hosts.hooks.log import log_to
-from commonplace.hosts.hooks.session_hooks import follow_sources, note_end, session_start, sweep_all
+from commonplace.hosts.hooks.session_hooks import note_end, session_start, sweep_all
 from commonplace.hosts.install.output import CLAUDE_CODE, rendered
 from commonplace.hosts.resident.client import DEADLINES_S, MAX_INPUT_BYTES, PREPARE
 from commonplace.hosts.resident.resident_socket import ResidentSocket
@@ -30,6 +30,7 @@ from commonplace.hosts.resident.upkeep import BackgroundConsolidation
 from commonplace.hosts.resident.watch import Watch
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.reranker import reranker
+from commonplace.services.following import read_followed
 from commonplace.services.team_client import TeamClient
 
 MAX_REQUEST_BYTES: Final = 2 * MAX_INPUT_BYTES
@@ -201,7 +202,7 @@ class Resident:
         """Learn from sessions that nobody waits for, after all waiting hooks have their answers."""
         await asyncio.sleep(LEARNING_S)
         await sweep_all(self._settings.home, self._memory)
-        await follow_sources(self._settings.home, self._memory)
+        await read_followed(self._settings.home, self._memory, wait_s=0.0)
         self._consolidate()
 
     async def _finish(self) -> None:

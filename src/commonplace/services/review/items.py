@@ -25,6 +25,8 @@ class Topic(StrEnum):
     """A memory that is in use and fades soon."""
     STALE = "stale"
     """A memory whose source no longer holds."""
+    DELETED = "deleted"
+    """A memory whose note was deleted in a mirror."""
     HARMFUL = "harmful"
     """A rule that did harm."""
     FAILED = "failed"

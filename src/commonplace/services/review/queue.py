@@ -9,7 +9,7 @@ from commonplace.core.choices import require_one_of
 from commonplace.core.errors import CommonplaceError, InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.core.request_context import request_context
 from commonplace.core.sources import Source
-from commonplace.services.review import knowledge, notes, observations, quarantine
+from commonplace.services.review import deleted_notes, knowledge, notes, observations, quarantine
 from commonplace.services.review.ids import ItemId, ItemKind
 from commonplace.services.review.items import DecisionReceipt, Item, ReviewVerdict, Topic
 
@@ -75,6 +75,7 @@ class ReviewQueue:
             return Listing(items=items)
         try:
             items += await knowledge.list_items(self.memories.knowledge, decided=decided, limit=MOST)
+            items += [] if decided else await deleted_notes.list_items(self.memories.knowledge, limit=MOST)
         except CommonplaceError as error:
             return Listing(items=items, problem=error)
         return Listing(items=items)

@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import Any, Final, cast
 from uuid import UUID
 
+from commonplace.core.digests import digest_of
 from commonplace.core.errors import (
     CommonplaceError,
     ConflictError,
@@ -41,7 +42,7 @@ from commonplace.knowledge import (
 )
 from commonplace.projects import Projects
 from commonplace.services.sources.files import SourceFile, files_of, read_file
-from commonplace.services.sources.records import FileRecord, SourceRecord, digest_of
+from commonplace.services.sources.records import FileRecord, SourceRecord
 from commonplace.services.sources.registry import (
     LOCK_TIMEOUT_S,
     FollowedSource,

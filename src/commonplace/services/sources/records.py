@@ -12,16 +12,14 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from commonplace.core.atomic_write import write_text
+from commonplace.core.digests import digest_of
 from commonplace.core.directories import make_directories
 from commonplace.core.errors import SettingsError
 from commonplace.core.quoting import quoted
-
-_DIGEST_BYTES: Final = 12
 
 
 @dataclass(slots=True, kw_only=True)
@@ -115,11 +113,6 @@ class SourceRecord:
             self._texts[digest].add(record.file)
         for key in record.keys:
             self._keys.setdefault(key, record.file)
-
-
-def digest_of(text: str) -> str:
-    """Return the digest of a text."""
-    return blake2b(text.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def _text(path: Path) -> str:

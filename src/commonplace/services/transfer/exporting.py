@@ -59,7 +59,7 @@ async def export(
 
 async def export_knowledge(memory: KnowledgeMemory) -> AsyncIterator[ExportedItem]:
     """Yield the entities, facts, rules and episodes of a tenant."""
-    async for found in _all(lambda after: memory.lists.entities(limit=PAGE, after=after)):
+    async for found in all_of(lambda after: memory.lists.entities(limit=PAGE, after=after)):
         entity = EntityItem(
             id=str(found.id),
             name=found.canonical_name,
@@ -76,17 +76,17 @@ async def export_knowledge(memory: KnowledgeMemory) -> AsyncIterator[ExportedIte
     for validity in (Validity.ACTIVE, *PAST):
         async for exported in export_facts(memory, validity):
             yield exported
-    async for rule in _all(lambda after: memory.lists.rules(forgotten=False, limit=PAGE, after=after)):
+    async for rule in all_of(lambda after: memory.lists.rules(forgotten=False, limit=PAGE, after=after)):
         draft = replace(RuleDraft.of(rule), source_episode_id=None)
         yield ExportedItem(item=draft, record=_record(rule, draft))
-    async for episode in _all(lambda after: memory.lists.episodes(live=True, limit=PAGE, after=after)):
+    async for episode in all_of(lambda after: memory.lists.episodes(live=True, limit=PAGE, after=after)):
         told = EpisodeDraft.of(episode)
         yield ExportedItem(item=told, record=_record(episode, told))
 
 
 async def export_facts(memory: KnowledgeMemory, validity: Validity) -> AsyncIterator[ExportedItem]:
     """Yield the facts of a tenant that are in a state."""
-    async for fact in _all(lambda after: memory.lists.facts(validity=validity, limit=PAGE, after=after)):
+    async for fact in all_of(lambda after: memory.lists.facts(validity=validity, limit=PAGE, after=after)):
         draft = replace(FactDraft.of(fact), source_episode_id=None)
         yield ExportedItem(item=draft, record=_record(fact, draft), is_past=validity is not Validity.ACTIVE)
 
@@ -134,7 +134,7 @@ def _values(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: json_safe(value) for name, value in record.items() if value not in (None, (), [], {})}
 
 
-async def _all(page: Callable[[str | None], Awaitable[Sequence[T]]]) -> AsyncIterator[T]:
+async def all_of(page: Callable[[str | None], Awaitable[Sequence[T]]]) -> AsyncIterator[T]:
     """Yield all items of a list; a page begins after an item, because memories may be forgotten meanwhile."""
     after = None
     while found := await page(after):

@@ -36,7 +36,8 @@ HOME: Final = "home"
 WORKSPACES: Final = "workspaces"
 MEMORIES: Final = Path(".aegis", "memory", "memories.jsonl")
 LOCK: Final = "memories.lock"
-PROJECTS: Final = "projects.json"
+LISTS: Final = ("projects.json", "sources.json", "mirrors.json")
+"""Lists that name memories of this home, so that they fit the memories of the same backup alone."""
 SESSIONS: Final = "claude-code"
 
 NOT_KEPT: Final = frozenset(

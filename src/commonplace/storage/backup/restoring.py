@@ -306,14 +306,15 @@ def _require_paths(source: Path, home: Path) -> None:
 def _restore_home(source: Path, home: Path) -> list[Path]:
     """Put the files of a home in place, and return the session records that are newer than the backup.
 
-    If the list of projects is newer than the backup, it is deleted, because the memories of its projects are gone.
+    A list of projects, sources or mirrors that is newer than the backup is deleted, because its memories are gone.
     """
     targets: set[Path] = set()
     for path, target in _files(source, home):
         _put(path, target)
         targets.add(target)
-    if home / copies.PROJECTS not in targets:
-        (home / copies.PROJECTS).unlink(missing_ok=True)
+    for name in copies.LISTS:
+        if home / name not in targets:
+            (home / name).unlink(missing_ok=True)
     return sorted(set((home / copies.SESSIONS).glob("*.json")) - targets)
 
 

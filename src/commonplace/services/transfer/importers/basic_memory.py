@@ -14,6 +14,7 @@ from commonplace.knowledge import MAX_NAME_CHARS, EntityType, FactDraft
 from commonplace.services.transfer.items import EntityItem, Read, Unreadable
 from commonplace.services.transfer.markdown_notes import MarkdownNote, read_notes
 from commonplace.services.transfer.naming import predicate_of, subject_of, tags_of
+from commonplace.services.transfer.own_texts import name_in
 from commonplace.services.transfer.said import fact_said_at, said_at
 
 _OBSERVATION: Final = re.compile(
@@ -32,11 +33,11 @@ _HEADING: Final = re.compile(r"^#{1,6} ")
 
 
 def read(path: Path) -> Read:
-    """Yield the items of all notes below a folder, or of one note."""
+    """Yield the items of all notes below a folder, or of one note; notes that show a memory are left out."""
     for note in read_notes(path):
         if isinstance(note, Unreadable):
             yield note
-        else:
+        elif name_in(note.fields) is None:
             yield from note.problems
             yield from _items(note)
 

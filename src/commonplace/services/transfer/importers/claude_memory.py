@@ -14,6 +14,7 @@ from commonplace.knowledge import FactDraft, RuleDraft
 from commonplace.services.transfer.items import Item, Read, Unreadable
 from commonplace.services.transfer.markdown_notes import MarkdownNote, read_note, read_notes
 from commonplace.services.transfer.naming import subject_of
+from commonplace.services.transfer.own_texts import name_in
 from commonplace.services.transfer.said import fact_said_at, said_at
 
 TAG: Final = "claude-memory"
@@ -25,11 +26,11 @@ _MOST_LOOKED_AT: Final = 50
 
 
 def read(path: Path) -> Read:
-    """Yield the items of a folder, or of one of its files; the index is left out."""
+    """Yield the items of a folder, or of one of its files, without the index and without notes that show a memory."""
     for note in read_notes(path):
         if isinstance(note, Unreadable):
             yield note
-        elif note.path.name != INDEX:
+        elif note.path.name != INDEX and name_in(note.fields) is None:
             yield from note.problems
             try:
                 yield _item(note)

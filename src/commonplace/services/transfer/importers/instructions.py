@@ -16,6 +16,7 @@ from commonplace.services.transfer.items import Read, Unreadable
 from commonplace.services.transfer.markdown_blocks import Block, blocks
 from commonplace.services.transfer.markdown_notes import MarkdownNote, read_note
 from commonplace.services.transfer.naming import tags_of
+from commonplace.services.transfer.own_texts import without_own_lines
 
 FILES: Final = (
     "CLAUDE.md",
@@ -41,9 +42,14 @@ _COMMA: Final = re.compile(r",(?![^{}]*\})")
 _EVERYTHING: Final = frozenset({"*", "**", "**/*"})
 
 
-def read(path: Path) -> Read:
-    """Yield the rules of a file, or of all files with instructions in a folder."""
-    reader = _Reader(_repository_of(path if path.is_dir() else path.parent))
+def read(path: Path, *, own: bool = False) -> Read:
+    """Yield the rules of a file, or of all files with instructions in a folder.
+
+    Args:
+        path: The file or folder.
+        own: Whether to yield the lines that ``commonplace export`` wrote, too.
+    """
+    reader = _Reader(_repository_of(path if path.is_dir() else path.parent), own=own)
     for file in files_of(path) if path.is_dir() else [path]:
         yield from reader.read(file)
 
@@ -64,10 +70,12 @@ class _Reader:
 
     Args:
         root: The folder that included files must be in.
+        own: Whether to read the lines that ``commonplace export`` wrote.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, own: bool) -> None:
         self._root = root
+        self._own = own
         self._seen: set[Path] = set()
 
     def read(self, file: Path, depth: int = 0, paths: tuple[str, ...] = ()) -> Read:
@@ -87,7 +95,8 @@ class _Reader:
 
     def _rules(self, note: MarkdownNote, depth: int, paths: tuple[str, ...]) -> Read:
         included: list[Path] = []
-        for block in blocks(note.text):
+        text = note.text if self._own else without_own_lines(note.text)
+        for block in blocks(text):
             names = [found[1].rstrip(".:!?") for found in _INCLUDE.finditer(block.prose)]
             files = {name: file for name in names if (file := self._file(note.path, name))}
             included += files.values()

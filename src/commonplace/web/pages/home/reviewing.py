@@ -50,6 +50,7 @@ NAMES: Final = {
     Topic.SUBJECT: "Unclear subject",
     Topic.FADING: "Fading memory",
     Topic.STALE: "Lost source",
+    Topic.DELETED: "Deleted note",
     Topic.HARMFUL: "Harmful rule",
     Topic.FAILED: "Failed episode",
 }

@@ -1,0 +1,51 @@
+"""Memories whose notes a person deleted in a mirror: forget them, or have the notes written again."""
+
+import asyncio
+from pathlib import Path
+
+from commonplace.core.errors import NotFoundError
+from commonplace.knowledge import Fact, KnowledgeMemory, Rule, short_id
+from commonplace.services.mirrors.mirroring import waits
+from commonplace.services.mirrors.registry import MirrorRegistry, NoteRecord
+from commonplace.services.review.ids import ItemId, ItemKind
+from commonplace.services.review.items import Item, Side, Topic
+
+
+async def list_items(memory: KnowledgeMemory, *, limit: int) -> list[Item]:
+    """Return the memories of a tenant whose notes were deleted, and about which nobody decided since.
+
+    Raises:
+        SettingsError: The file with the mirrors cannot be read.
+        StorageUnavailableError: The server cannot be reached.
+    """
+    items: dict[str, Item] = {}
+    mirrors = await asyncio.to_thread(MirrorRegistry(memory.database.settings.home).list)
+    for mirror in mirrors:
+        if mirror.tenant_id == memory.tenant_id:
+            for name, record in mirror.notes.items():
+                item = await _item(memory, name, record, mirror.path)
+                if item is not None and len(items) < limit:
+                    items.setdefault(item.id, item)
+    return list(items.values())
+
+
+async def _item(memory: KnowledgeMemory, name: str, record: NoteRecord, folder: Path) -> Item | None:
+    if record.deleted_at is None:
+        return None
+    kind, _, id_ = name.partition(":")
+    try:
+        shown = await memory.read(kind, id_)
+    except NotFoundError:
+        return None
+    if not isinstance(shown, Fact | Rule) or not shown.is_current or not waits(record, shown):
+        return None
+    key = ItemId(kind=ItemKind.MEMORY, first=short_id(shown.memory_type, shown.id))
+    return Item(
+        id=str(key),
+        topic=Topic.DELETED,
+        reason=f"Its note in {folder} was deleted. If you confirm the memory, the next export writes it again.",
+        about="",
+        sides=(Side(role="This", kind=shown.memory_type, id=str(shown.id), text=shown.content),),
+        verdicts=key.verdicts,
+        since=record.deleted_at,
+    )
