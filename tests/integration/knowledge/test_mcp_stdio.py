@@ -1,6 +1,7 @@
 """The knowledge MCP server, run as a process: how soon it answers, and how it ends."""
 
 import asyncio
+import json
 import signal
 import subprocess
 from collections.abc import Callable
@@ -171,16 +172,19 @@ def test_a_repository_cannot_say_where_memories_go(tmp_path: Path, command_serve
     assert (answer.startswith(b'{"jsonrpc"'), server.returncode) == (True, 0)
 
 
-def test_what_is_no_protocol_does_not_stop_the_server(
+@pytest.mark.requirement("FOL-04.2")
+def test_what_is_no_protocol_is_refused(
     knowledge_url: str, tmp_path: Path, command_server: CommandServer
 ) -> None:
-    """Broken JSON, half a character, an array a thousand deep: the next call is answered."""
+    """Broken JSON, half a character, an array a thousand deep, a batch, no id; the next call is answered."""
     broken = [
         b"{",
         b'{"jsonrpc":"2.0","id":7,"method":"x\\ud800"}',
         b"[" * 1000 + b"]" * 1000,
         b"\xff\xfe",
         b"null",
+        b'[{"jsonrpc":"2.0","id":8,"method":"ping"}]',
+        b'{"jsonrpc":"2.0","id":null,"method":"ping"}',
     ]
     call = b'{"jsonrpc":"2.0","id":9,"method":"tools/list","params":{}}\n'
     with start(tmp_path, command_server.program, COMMONPLACE_POSTGRES_URL=knowledge_url) as server:
@@ -188,9 +192,12 @@ def test_what_is_no_protocol_does_not_stop_the_server(
         assert server.stdout is not None
         server.stdin.write(HANDSHAKE + INITIALIZED + b"\n".join(broken) + b"\n" + call)
         server.stdin.flush()
-        answer = b""
-        while b'"id":9' not in answer:
-            answer = server.stdout.readline()
-            assert answer
+        answers = [server.stdout.readline()]
+        while answers[-1] and b'"id":9' not in answers[-1]:
+            answers.append(server.stdout.readline())
         server.communicate(timeout=DEADLINE_S)
-    assert b"memory_search" in answer
+    assert b"memory_search" in answers[-1]
+    read = [json.loads(answer) for answer in answers]
+    (handshake,) = [each["result"] for each in read if each["id"] == 1]
+    assert "logging" not in handshake["capabilities"]
+    assert len([each for each in read if each["id"] is None]) == len(broken) - 1

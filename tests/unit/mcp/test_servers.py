@@ -3,8 +3,11 @@
 import asyncio
 import io
 import json
+import os
 import re
+from collections import Counter
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 
@@ -26,7 +29,8 @@ from commonplace.mcp.agent.caller_memories import CallerMemories
 from commonplace.mcp.apps import server as apps
 from commonplace.mcp.knowledge import server as knowledge
 from commonplace.mcp.protocol.profiles import View
-from commonplace.mcp.protocol.stdio import WholeCharacters
+from commonplace.mcp.protocol.refusals import Refusal
+from commonplace.mcp.protocol.stdio import MessageLines, Wire
 from commonplace.mcp.protocol.tool import MemoryTool, ToolSpec
 from commonplace.mcp.workspace import server as workspace
 from commonplace.services.review.queue import ReviewQueue
@@ -194,15 +198,69 @@ async def test_a_long_call_reports_its_progress() -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        (rb'{"a": "half \ud83d"}', rb'{"a": "half \ufffd"}'),
-        (rb'{"a": "\uDE00 other half"}', rb'{"a": "\ufffd other half"}'),
-        (rb'{"a": "whole \ud83d\ude00"}', rb'{"a": "whole \ud83d\ude00"}'),
-        (rb'{"a": "\ud83d\ud83d\ude00"}', rb'{"a": "\ufffd\ud83d\ude00"}'),
-        (rb'{"a": "text \\ud83d"}', rb'{"a": "text \\ud83d"}'),
-        (rb'{"a": "\\\ud83d \n \u00e9"}', rb'{"a": "\\\ufffd \n \u00e9"}'),
+        (rb'"half \ud83d"', rb'"half \ufffd"'),
+        (rb'"\uDE00 other half"', rb'"\ufffd other half"'),
+        (rb'"whole \ud83d\ude00"', rb'"whole \ud83d\ude00"'),
+        (rb'"\ud83d\ud83d\ude00"', rb'"\ufffd\ud83d\ude00"'),
+        (rb'"text \\ud83d"', rb'"text \\ud83d"'),
+        (rb'"\\\ud83d \n \u00e9"', rb'"\\\ufffd \n \u00e9"'),
     ],
 )
 def test_half_a_character_becomes_a_whole_one(line: bytes, expected: bytes) -> None:
     """Everything else stays: pairs, escaped backslashes, other escapes, and the ends of lines."""
-    stream = WholeCharacters(io.BytesIO(line + b"\n" + line))
+    refused: list[Refusal] = []
+    line, expected = (b'{"jsonrpc":"2.0","method":%s}' % each for each in (line, expected))
+    stream = MessageLines(io.BytesIO(line + b"\n" + line), refused.append)
     assert (stream.read1(), stream.read1(10), stream.read1()) == (expected + b"\n", expected, b"")
+    assert refused == []
+
+
+@pytest.mark.requirement("FOL-04.1")
+@pytest.mark.parametrize(
+    ("line", "refusal"),
+    [
+        (b"{", Refusal(code=-32700, message="expected a message in JSON on one line")),
+        (b"[" * 100_000, Refusal(code=-32700, message="expected a message in JSON on one line")),
+        (
+            b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]',
+            Refusal(
+                code=-32600,
+                message="expected one message a line, got a batch of 1: send each on its own line",
+            ),
+        ),
+        (
+            b'{"jsonrpc":"2.0","id":null,"method":"ping"}',
+            Refusal(
+                code=-32600,
+                message="expected an id that is a text or a whole number; a notification has none",
+            ),
+        ),
+        (b'{"id":3,"method":"ping"}', Refusal(code=-32600, message='expected "jsonrpc": "2.0"', id=3)),
+        (b'{"jsonrpc":"2.0","id":"a"}', Refusal(code=-32600, message="expected a method", id="a")),
+        (b"7", Refusal(code=-32600, message="expected a message: a JSON object")),
+    ],
+)
+def test_what_is_no_message_is_refused(line: bytes, refusal: Refusal) -> None:
+    """And the next message is read; a byte order mark and an empty line do no harm."""
+    refused: list[Refusal] = []
+    message = b'{"jsonrpc":"2.0","id":9,"method":"ping"}\n'
+    lines = io.BytesIO(b"\n" + line + b"\n\xef\xbb\xbf" + message)
+    assert MessageLines(lines, refused.append).read1() == message
+    assert refused == [refusal]
+
+
+def test_messages_on_the_wire_are_whole() -> None:
+    """Refusals and answers of any length, from several threads."""
+    reading, writing = os.pipe()
+    wire = Wire(writing)
+    long = b"x" * 200_000 + b"\n"
+    with ThreadPoolExecutor(2) as threads:
+        done = [threads.submit(wire.write, long) for _ in range(4)]
+        done += [threads.submit(wire.refuse, Refusal(code=1, message="no")) for _ in range(40)]
+        with os.fdopen(reading, "rb") as file:
+            lines = [file.readline() for _ in done]
+    os.close(writing)
+    assert Counter(map(len, lines))[len(long)] == 4
+    assert {line for line in lines if len(line) < 100} == {
+        b'{"jsonrpc": "2.0", "id": null, "error": {"code": 1, "message": "no"}}\n'
+    }

@@ -28,6 +28,8 @@ _INSERTED: Final = re.compile(
 )
 """Text that a host adds to a message: reminders, the output of hooks, the state of the workspace, marks of a prompt."""
 
+_QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+
 _COMMAND: Final = re.compile(r"\s*<(?:command-|local-command-|bash-)")
 _INTERRUPTED: Final = re.compile(r"\s*\[Request interrupted by user[^\]]*\]\s*")
 """A line that Claude Code writes in the name of the user who interrupted it."""
@@ -112,7 +114,20 @@ def _opencode(record: Record, place: int) -> TranscriptMessage | None:
     time = info.get("time")
     created = cast("Record", time).get("created") if isinstance(time, dict) else None
     said_at = datetime.fromtimestamp(created / 1000, UTC) if isinstance(created, (int, float)) else None
-    return _message(info.get("role"), _text(parts, ("text",)), info.get("id"), said_at)
+    text = _text(parts, ("text",))
+    is_prompt = info.get("role") == "user"
+    return _message(
+        info.get("role"), without_shell_quotes(text) if is_prompt else text, info.get("id"), said_at
+    )
+
+
+def without_shell_quotes(prompt: str) -> str:
+    """Return a prompt without the quotes around it: ``opencode run`` puts a word of the command line in them.
+
+    It does so with each word that has a space, so a prompt of several such words stays as it is.
+    """
+    quoted = _QUOTED.fullmatch(prompt)
+    return quoted[1].replace('\\"', '"') if quoted else prompt
 
 
 def _cursor(record: Record, place: int) -> TranscriptMessage | None:

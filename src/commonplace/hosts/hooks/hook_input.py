@@ -1,6 +1,7 @@
 """Input of a hook from a host."""
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import LoadedSettings, Settings
+from commonplace.hosts.hooks.formats import without_shell_quotes
 from commonplace.knowledge import GLOBAL_SCOPE
 from commonplace.projects import Projects, with_workspace
 from commonplace.services.team_client import TeamClient
@@ -18,6 +20,7 @@ PROJECT_VARIABLES: Final = {"claude-code": "CLAUDE_PROJECT_DIR", "gemini": "GEMI
 """Variables that name the workspace, one per host, because hosts may run inside each other."""
 
 NO_TRANSCRIPT: Final = Path("/dev/null")
+_OF_WINDOWS: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _CONTEXT: Final = re.compile(r"<hook_context>.*?</hook_context>", re.DOTALL)
 """The output of earlier hooks, which Gemini CLI inserts before the first prompt."""
 
@@ -97,7 +100,7 @@ def read_call(
     ``butler``, ``host`` and ``service``.
 
     Raises:
-        InvalidInputError: The document is not a JSON object, or a field is missing.
+        InvalidInputError: The document is not a JSON object, a field is missing, or a path is of another system.
     """
     try:
         read: object = json.loads(document)
@@ -114,7 +117,7 @@ def read_call(
     return HookCall(
         session_id=_session_id(values, host),
         transcript=_transcript(values, host, directory),
-        prompt=_CONTEXT.sub("", str(values.get("prompt") or "")).strip(),
+        prompt=_prompt(values, host),
         source=str(values.get("source") or ""),
         named_butler=butler,
         settings=settings,
@@ -122,6 +125,11 @@ def read_call(
         event=str(values.get("hook_event_name") or values.get("hookEventName") or ""),
         service=service,
     )
+
+
+def _prompt(values: Mapping[str, Any], host: str) -> str:
+    prompt = _CONTEXT.sub("", str(values.get("prompt") or "")).strip()
+    return without_shell_quotes(prompt) if host == "opencode" else prompt
 
 
 def _session_id(values: Mapping[str, Any], host: str) -> str:
@@ -135,6 +143,13 @@ def _session_id(values: Mapping[str, Any], host: str) -> str:
 
 
 def _absolute(path: Path, directory: Path | None) -> Path:
+    """Return a path from a directory.
+
+    Raises:
+        InvalidInputError: It is a path of Windows, which here would be the name of a file.
+    """
+    if _OF_WINDOWS.match(str(path)) and os.name != "nt":
+        raise InvalidInputError("path", "a path of this system, not of Windows", str(path))
     return path if path.is_absolute() else (directory or Path.cwd()) / path
 
 

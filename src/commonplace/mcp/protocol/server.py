@@ -8,7 +8,13 @@ from typing import Any
 from fastmcp import FastMCP
 from fastmcp.exceptions import PromptError
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
-from mcp_types import GetPromptRequestParams
+from mcp_types import (
+    DiscoverRequest,
+    DiscoverResult,
+    GetPromptRequestParams,
+    InitializeRequest,
+    InitializeResult,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -31,9 +37,35 @@ class RefuseMissingArguments(Middleware):
         return await call_next(context)
 
 
+class HideLogging(Middleware):
+    """Middleware that does not offer the level of logging, which the protocol of 2026-07-28 deprecates."""
+
+    async def on_initialize(
+        self,
+        context: MiddlewareContext[InitializeRequest],
+        call_next: CallNext[InitializeRequest, InitializeResult | None],
+    ) -> InitializeResult | None:
+        """Answer the handshake of earlier protocols."""
+        result = await call_next(context)
+        if result is not None:
+            result.capabilities.logging = None
+        return result
+
+    async def on_discover(
+        self,
+        context: MiddlewareContext[DiscoverRequest],
+        call_next: CallNext[DiscoverRequest, DiscoverResult | dict[str, Any]],
+    ) -> DiscoverResult | dict[str, Any]:
+        """Answer a client without a handshake."""
+        result = await call_next(context)
+        if isinstance(result, DiscoverResult):
+            result.capabilities.logging = None
+        return result
+
+
 def new_server(name: str, instructions: str, *, middleware: Sequence[Middleware] = ()) -> FastMCP:
     """Return a server without tools, whose instructions clients show their model."""
-    checked = [RefuseMissingArguments(), *middleware]
+    checked = [RefuseMissingArguments(), HideLogging(), *middleware]
     return FastMCP(
         name,
         instructions=instructions,
