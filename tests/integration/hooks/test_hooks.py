@@ -120,7 +120,7 @@ def test_no_injection_is_longer_than_the_client_takes(commonplace: CommandLine) 
             ("session-start",),
             rb'{"cwd": "C:\\work", "session_id": "5b7d3f0e-6a51-4d5e-9f6b-0c1d2e3f4a5b", "transcript_path": "/x"}',
             {},
-            "path: expected a path of this system, not of Windows, got 'C:\\work'",
+            "path: expected a path of this system, not of Windows",
         ),
     ],
 )

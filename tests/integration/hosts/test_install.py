@@ -300,6 +300,27 @@ def test_without_a_host_the_ones_that_are_there_are_offered(commonplace: Command
     assert "Allow the account" not in install(stdin=b"y\nn\n").err
 
 
+@pytest.mark.requirement("FOL-01.6")
+def test_an_installation_offers_to_follow_what_a_host_has(commonplace: CommandLine) -> None:
+    """With the number of memories and one of them; a yes follows it, a no says how to do it later."""
+    _there(commonplace.home, "codex")
+    (commonplace.directory / "AGENTS.md").write_text(
+        "# Deploys\n- Ask Ada before a deployment\n- Tag releases\n"
+    )
+
+    def install(stdin: bytes) -> Done:
+        return commonplace("install", stdin=stdin, PATH=str(commonplace.home / "bin"))
+
+    declined = install(b"y\nn\nn\n")
+    assert 'with 2 memories such as "Ask Ada before a deployment"? It is read' in declined.err
+    assert "AGENTS.md can be followed" in declined.out
+    assert "No sources yet" in commonplace("sources", "list").out
+    assert "AGENTS.md is followed from the next session on" in install(b"y\nn\ny\n").out
+    (source,) = commonplace("sources", "list", "--json").json["sources"]
+    assert (source["kind"], source["read_at"]) == ("instructions", None)
+    assert "AGENTS.md" not in install(b"y\nn\n").out
+
+
 def test_without_a_host_every_installation_is_offered_for_removal(
     commonplace: CommandLine, tmp_path: Path
 ) -> None:

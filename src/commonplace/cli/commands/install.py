@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from commonplace.cli.commands.permission import DAILY_TOKENS, allow_consolidation, allowed
+from commonplace.cli.commands.source_offer import not_followed, offer_source
 from commonplace.cli.commands.team import (
     ButlerOption,
     ProfileOption,
@@ -32,13 +33,11 @@ from commonplace.hosts.install.installation import (
     commonplace_command,
     plan_install,
 )
-from commonplace.hosts.install.offers import offered
 from commonplace.hosts.install.registry import HOSTS, AgentHost, Where, hosts_there
 from commonplace.hosts.resident import client
 from commonplace.llm import can_consolidate
 from commonplace.mcp.protocol.profiles import Profile
 from commonplace.projects import Projects
-from commonplace.services.sources.registry import SourceRegistry
 from commonplace.services.team_client import TeamClient
 
 app = typer.Typer(add_completion=False)
@@ -114,19 +113,9 @@ async def _install(
         apply([*plan.notes, *plan.files])
         if service is None:
             hints.append(await _offer_model(host, asks=asks))
-            hints += _source_hints(host, home)
+            hints += [await offer_source(path, asks=asks) for path in not_followed(host, home)]
         hints.append(STARTED if client.prepare({"--server": service.url} if service else {}) else "")
     return report(plan.files, host, scope, dry_run=dry_run, note="\n".join(filter(None, hints)))
-
-
-def _source_hints(host: AgentHost, home: Path) -> list[str]:
-    """Return a line for each folder or file of a host that is not followed yet."""
-    followed = {source.path for source in SourceRegistry(home).list()}
-    return [
-        f"{path} can be followed, so that other hosts know it too: commonplace sources add {path} --dry-run"
-        for path in offered(host.name, Path.cwd(), Path.home())
-        if path not in followed
-    ]
 
 
 def _files(host: AgentHost, scope: InstallScope) -> list[SettingsFile]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
+from commonplace.knowledge import EpisodeDraft, FactDraft, RuleDraft
 from commonplace.services.transfer.importers import (
     ImportSource,
     claude_memory,
@@ -81,6 +82,16 @@ def read_file(kind: ImportSource, file: SourceFile, zone: tzinfo) -> Read:
         yield from read_source(kind, file.path, zone)
     except (InvalidInputError, StorageUnavailableError) as error:
         yield Unreadable(place=file.name, reason=str(error))
+
+
+def texts_in(kind: ImportSource, path: Path, zone: tzinfo) -> list[str]:
+    """Return the texts of the memories that a first reading of a source would store; see :func:`read_file`.
+
+    For errors see :func:`files_of`.
+    """
+    items = [item for file in files_of(kind, path) for item in read_file(kind, file, zone)]
+    drafts = [item for item in items if isinstance(item, FactDraft | RuleDraft | EpisodeDraft)]
+    return [draft.content for draft in drafts]
 
 
 def _file(path: Path, name: str) -> SourceFile:
