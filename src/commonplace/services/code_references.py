@@ -1,4 +1,4 @@
-"""References to code: files and commands of a project that a memory names, looked at before the memory is shown.
+"""References to code: what a memory names of a project, looked at before the memory is shown.
 
 A memory says "limits are in `src/api/limits.py`", and a month later the file is gone. A reference that was there when a
 line with it was last shown, and is not there now, is said in the line; what never was there may be part of something
@@ -27,14 +27,16 @@ from typing import Any, Final, cast
 
 from commonplace.core.atomic_write import write_text
 from commonplace.core.directories import make_directories
+from commonplace.services.code_mentions import CodeMention, mentions_in
 from commonplace.services.project_files import beginning
 
 DIRECTORY: Final = "code"
-MOST_REFERENCES: Final = 200
-"""The number of references that are looked at for one text: each takes a few microseconds."""
-
 MOST_BYTES: Final = 500_000
 """The part of a Makefile or package.json that is read."""
+
+MOST_SEARCHED_BYTES: Final = 200_000
+MOST_READ: Final = 10
+"""The number of files in which words are looked for, for one text: each takes about two milliseconds."""
 
 GIT_TIMEOUT_S: Final = 0.5
 MOST_MOVES: Final = 3
@@ -42,11 +44,7 @@ MOST_MOVES: Final = 3
 
 ITEM: Final = "- "
 
-_FILE: Final = re.compile(
-    r"(?<![\w:/.@~-])(?:\./)?((?:[\w.-]+/)*[\w-][\w.-]*\.[A-Za-z]\w{0,9}|(?:[\w.-]+/)+[\w.-]+)(?![\w/@])"
-)
 _DIGEST_BYTES: Final = 12
-_COMMAND: Final = re.compile(r"\b(make|npm run|yarn|pnpm|just)\s+([a-z][\w:-]*)")
 _TARGET: Final = re.compile(r"^([\w.-]+(?:\s+[\w.-]+)*)\s*:(?!=)", re.MULTILINE)
 _MOVE: Final = re.compile(r"^R\d*\t(?P<old>[^\t]+)\t(?P<new>.+)$", re.MULTILINE)
 
@@ -77,11 +75,12 @@ class CodeReferences:
         self._file = home / DIRECTORY / f"{name}.jsonl"
         self._today = today
         self._asked_git = 0
+        self._texts: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def checked(self, text: str) -> str:
         """Return a text; lines that name what is gone say so, and follow the other lines of their list."""
-        if not any(map(self._named, text.split("\n"))):
+        if not any(line.startswith(ITEM) and mentions_in(line) for line in text.split("\n")):
             return text
         with self._lock:
             before = _document(self._sights)
@@ -98,45 +97,49 @@ class CodeReferences:
                 outdated = []
                 yield line
                 continue
-            remarks = [remark for each in self._named(line) if (remark := self._remark(each))]
+            remarks = [remark for each in mentions_in(line) if (remark := self._remark(each))]
             if remarks:
                 outdated.append(f"{line} ({'; '.join(remarks)})")
             else:
                 yield line
         yield from outdated
 
-    def _named(self, line: str) -> list[str]:
-        """Return the files and commands that a line names."""
-        if not line.startswith(ITEM):
-            return []
-        files = [match[1] for match in _FILE.finditer(line) if ".." not in match[1].split("/")]
-        commands = [f"{match[1]} {match[2]}" for match in _COMMAND.finditer(line)]
-        return list(dict.fromkeys([*commands, *files]))[:MOST_REFERENCES]
-
-    def _remark(self, reference: str) -> str:
-        """Return what is to be said of a reference, and note it if it is there; an empty text for nothing."""
-        if self._is_there(reference):
-            self._sights[reference] = _Sight(reference=reference, day=self._today.isoformat())
+    def _remark(self, mention: CodeMention) -> str:
+        """Return what is to be said of a mention, and note it if it is there; an empty text for nothing."""
+        if self._is_there(mention):
+            self._sights[mention.name] = _Sight(reference=mention.name, day=self._today.isoformat())
             return ""
-        sight = self._sights.get(reference)
-        if sight is None:
+        sight = self._sights.get(mention.name)
+        if sight is None or (mention.word and not self._can_read(mention.path)):
             return ""
-        if sight.moved is None and " " not in reference and self._asked_git < MOST_MOVES:
+        if sight.moved is None and mention.path and not mention.word and self._asked_git < MOST_MOVES:
             self._asked_git += 1
-            sight.moved = self._moved(reference)
-        if sight.moved and self._is_there(sight.moved):
-            return f"{reference} is now {sight.moved}"
+            sight.moved = self._moved(mention.path)
+        if sight.moved and self._has_file(sight.moved):
+            return f"{mention.name} is now {sight.moved}"
         day = date.fromisoformat(sight.day)
-        return f"{reference} was there on {day.day} {day:%b %Y}, and is not now"
+        return f"{mention.name} was there on {day.day} {day:%b %Y}, and is not now"
 
-    def _is_there(self, reference: str) -> bool:
-        command, _, target = reference.rpartition(" ")
-        if command:
-            return target in (self._targets if command in {"make", "just"} else self._scripts)
+    def _is_there(self, mention: CodeMention) -> bool:
+        if mention.word:
+            word = rf"(?<!\w){re.escape(mention.word)}(?!\w)"
+            return self._can_read(mention.path) and re.search(word, self._texts[mention.path]) is not None
+        if mention.path:
+            return self._has_file(mention.path)
+        command, _, target = mention.name.rpartition(" ")
+        return target in (self._targets if command in {"make", "just"} else self._scripts)
+
+    def _has_file(self, path: str) -> bool:
         try:
-            return (self._project / reference).exists()
+            return (self._project / path).exists()
         except OSError:
             return False
+
+    def _can_read(self, path: str) -> bool:
+        """Return whether the text of a file is known; the first files of a block are read."""
+        if path not in self._texts and len(self._texts) < MOST_READ:
+            self._texts[path] = beginning(self._project / path, MOST_SEARCHED_BYTES)
+        return bool(self._texts.get(path))
 
     @cached_property
     def _targets(self) -> frozenset[str]:

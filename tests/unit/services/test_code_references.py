@@ -93,6 +93,26 @@ def test_a_command_that_went_is_said(project: Project) -> None:
     ]
 
 
+def test_a_word_that_went_from_a_file_is_said(project: Project) -> None:
+    """A symbol in backticks and a port, in the file that the line names; of a file that is gone, the file is enough."""
+    lines = [
+        "- `api.LIMIT` in src/api/limits.py caps the rate, not `burst`",
+        "- Staging listens on port 5433, see `compose.yaml`",
+        "- `LIMIT` is read from the environment",
+    ]
+    project.write("compose.yaml", 'ports: ["5433:5432"]\n')
+    assert project.checked(*lines) == lines
+    project.write("src/api/limits.py", "RATE = 3\n")
+    project.write("compose.yaml", 'ports: ["6000:5432"]\n')
+    assert project.checked(*lines) == [
+        lines[2],
+        f"{lines[0]} (LIMIT in src/api/limits.py was there on 3 Nov 2026, and is not now)",
+        f"{lines[1]} (5433 in compose.yaml was there on 3 Nov 2026, and is not now)",
+    ]
+    (project.folder / "compose.yaml").unlink()
+    assert project.checked(lines[1]) == [f"{lines[1]} (compose.yaml was there on 3 Nov 2026, and is not now)"]
+
+
 def test_a_damaged_record_is_begun_anew(project: Project) -> None:
     """A session must start whatever is in the home."""
     project.checked(LIMITS)

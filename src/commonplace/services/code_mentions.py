@@ -1,0 +1,55 @@
+"""What a line names of a project: files, commands, and words of a file. Pure.
+
+A word is a name in backticks or the number of a port, in a line that names a file: "`parse_limits` in
+`src/api/limits.py`", "port 5433 in `compose.yaml`".
+
+Source: FOL-03.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import Final
+
+MOST_MENTIONS: Final = 200
+"""The number of mentions of one line: each takes a few microseconds."""
+
+MOST_FILES: Final = 3
+"""The number of files of one line in which its words are looked for."""
+
+_FILE: Final = re.compile(
+    r"(?<![\w:/.@~-])(?:\./)?((?:[\w.-]+/)*[\w-][\w.-]*\.[A-Za-z]\w{0,9}|(?:[\w.-]+/)+[\w.-]+)(?![\w/@])"
+)
+_COMMAND: Final = re.compile(r"\b(make|npm run|yarn|pnpm|just)\s+([a-z][\w:-]*)")
+_WORD: Final = re.compile(r"`(?:[A-Za-z_]\w*(?:\.|::|#))*([A-Za-z_]\w{2,})(?:\(\))?`|\b[Pp]ort (\d{2,5})\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeMention:
+    """A file, a command, or a word of a file.
+
+    Attributes:
+        name: As a record and a remark say it: ``src/a.py``, ``make deploy``, ``LIMIT in src/a.py``.
+        path: The file; empty for a command.
+        word: The word in the file; empty for the file itself.
+    """
+
+    name: str
+    path: str = ""
+    word: str = ""
+
+
+def mentions_in(line: str) -> list[CodeMention]:
+    """Return what a line names, each once: commands, files, then words of these files."""
+    return list(dict.fromkeys(islice(_mentions(line), MOST_MENTIONS)))
+
+
+def _mentions(line: str) -> Iterator[CodeMention]:
+    for command in _COMMAND.finditer(line):
+        yield CodeMention(name=f"{command[1]} {command[2]}")
+    paths = [match[1] for match in _FILE.finditer(line) if ".." not in match[1].split("/")]
+    yield from (CodeMention(name=path, path=path) for path in paths)
+    words = [match[1] or match[2] for match in _WORD.finditer(line)]
+    for path, word in product(dict.fromkeys(paths[:MOST_FILES]), dict.fromkeys(words)):
+        yield CodeMention(name=f"{word} in {path}", path=path, word=word)
