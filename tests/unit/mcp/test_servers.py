@@ -29,7 +29,7 @@ from commonplace.mcp.agent.caller_memories import CallerMemories
 from commonplace.mcp.apps import server as apps
 from commonplace.mcp.knowledge import server as knowledge
 from commonplace.mcp.protocol.profiles import View
-from commonplace.mcp.protocol.refusals import Refusal
+from commonplace.mcp.protocol.refusals import LineRefusal
 from commonplace.mcp.protocol.stdio import MessageLines, Wire
 from commonplace.mcp.protocol.tool import MemoryTool, ToolSpec
 from commonplace.mcp.workspace import server as workspace
@@ -208,7 +208,7 @@ async def test_a_long_call_reports_its_progress() -> None:
 )
 def test_half_a_character_becomes_a_whole_one(line: bytes, expected: bytes) -> None:
     """Everything else stays: pairs, escaped backslashes, other escapes, and the ends of lines."""
-    refused: list[Refusal] = []
+    refused: list[LineRefusal] = []
     line, expected = (b'{"jsonrpc":"2.0","method":%s}' % each for each in (line, expected))
     stream = MessageLines(io.BytesIO(line + b"\n" + line), refused.append)
     assert (stream.read1(), stream.read1(10), stream.read1()) == (expected + b"\n", expected, b"")
@@ -219,30 +219,30 @@ def test_half_a_character_becomes_a_whole_one(line: bytes, expected: bytes) -> N
 @pytest.mark.parametrize(
     ("line", "refusal"),
     [
-        (b"{", Refusal(code=-32700, message="expected a message in JSON on one line")),
-        (b"[" * 100_000, Refusal(code=-32700, message="expected a message in JSON on one line")),
+        (b"{", LineRefusal(code=-32700, message="expected a message in JSON on one line")),
+        (b"[" * 100_000, LineRefusal(code=-32700, message="expected a message in JSON on one line")),
         (
             b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]',
-            Refusal(
+            LineRefusal(
                 code=-32600,
                 message="expected one message a line, got a batch of 1: send each on its own line",
             ),
         ),
         (
             b'{"jsonrpc":"2.0","id":null,"method":"ping"}',
-            Refusal(
+            LineRefusal(
                 code=-32600,
                 message="expected an id that is a text or a whole number; a notification has none",
             ),
         ),
-        (b'{"id":3,"method":"ping"}', Refusal(code=-32600, message='expected "jsonrpc": "2.0"', id=3)),
-        (b'{"jsonrpc":"2.0","id":"a"}', Refusal(code=-32600, message="expected a method", id="a")),
-        (b"7", Refusal(code=-32600, message="expected a message: a JSON object")),
+        (b'{"id":3,"method":"ping"}', LineRefusal(code=-32600, message='expected "jsonrpc": "2.0"', id=3)),
+        (b'{"jsonrpc":"2.0","id":"a"}', LineRefusal(code=-32600, message="expected a method", id="a")),
+        (b"7", LineRefusal(code=-32600, message="expected a message: a JSON object")),
     ],
 )
-def test_what_is_no_message_is_refused(line: bytes, refusal: Refusal) -> None:
+def test_what_is_no_message_is_refused(line: bytes, refusal: LineRefusal) -> None:
     """And the next message is read; a byte order mark and an empty line do no harm."""
-    refused: list[Refusal] = []
+    refused: list[LineRefusal] = []
     message = b'{"jsonrpc":"2.0","id":9,"method":"ping"}\n'
     lines = io.BytesIO(b"\n" + line + b"\n\xef\xbb\xbf" + message)
     assert MessageLines(lines, refused.append).read1() == message
@@ -256,7 +256,7 @@ def test_messages_on_the_wire_are_whole() -> None:
     long = b"x" * 200_000 + b"\n"
     with ThreadPoolExecutor(2) as threads:
         done = [threads.submit(wire.write, long) for _ in range(4)]
-        done += [threads.submit(wire.refuse, Refusal(code=1, message="no")) for _ in range(40)]
+        done += [threads.submit(wire.refuse, LineRefusal(code=1, message="no")) for _ in range(40)]
         with os.fdopen(reading, "rb") as file:
             lines = [file.readline() for _ in done]
     os.close(writing)

@@ -12,7 +12,7 @@ NO_MESSAGE: Final = -32600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class LineRefusal:
     """Why a line is refused.
 
     Attributes:
@@ -24,12 +24,12 @@ class Refusal:
     id: str | int | None = None
 
 
-def find_refusal(line: bytes) -> Refusal | None:
+def find_refusal(line: bytes) -> LineRefusal | None:
     """Return why a line is no message; ``None`` for a message."""
     try:
         message: object = json.loads(line.decode("utf-8", LENIENT))
     except (ValueError, RecursionError):
-        return Refusal(code=NOT_JSON, message="expected a message in JSON on one line")
+        return LineRefusal(code=NOT_JSON, message="expected a message in JSON on one line")
     if isinstance(message, list):
         count = len(cast("list[object]", message))
         return _no_message(f"expected one message a line, got a batch of {count}: send each on its own line")
@@ -38,7 +38,7 @@ def find_refusal(line: bytes) -> Refusal | None:
     return _refusal_of(cast("dict[str, Any]", message))
 
 
-def _refusal_of(message: dict[str, Any]) -> Refusal | None:
+def _refusal_of(message: dict[str, Any]) -> LineRefusal | None:
     id_ = message.get("id")
     is_valid = isinstance(id_, str | int) and not isinstance(id_, bool)
     if "method" in message and "id" in message and not is_valid:
@@ -51,5 +51,5 @@ def _refusal_of(message: dict[str, Any]) -> Refusal | None:
     return None
 
 
-def _no_message(text: str, id_: str | int | None = None) -> Refusal:
-    return Refusal(code=NO_MESSAGE, message=text, id=id_)
+def _no_message(text: str, id_: str | int | None = None) -> LineRefusal:
+    return LineRefusal(code=NO_MESSAGE, message=text, id=id_)

@@ -19,7 +19,7 @@ from commonplace.core.decoding import LENIENT
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import Settings, load_settings
 from commonplace.mcp.protocol.profiles import WHOLE, View
-from commonplace.mcp.protocol.refusals import Refusal, find_refusal
+from commonplace.mcp.protocol.refusals import LineRefusal, find_refusal
 from commonplace.projects import Projects, with_workspace
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Wire(io.BufferedIOBase):
                 rest = rest[self._file.write(rest) or 0 :]
         return size
 
-    def refuse(self, refusal: Refusal) -> None:
+    def refuse(self, refusal: LineRefusal) -> None:
         """Answer a line that is no message."""
         error = {"code": refusal.code, "message": refusal.message}
         self.write(json.dumps({"jsonrpc": "2.0", "id": refusal.id, "error": error}).encode() + b"\n")
@@ -124,7 +124,7 @@ class MessageLines(io.BufferedIOBase):
         refuse: Answers a line that is no message.
     """
 
-    def __init__(self, lines: BinaryIO, refuse: Callable[[Refusal], None]) -> None:
+    def __init__(self, lines: BinaryIO, refuse: Callable[[LineRefusal], None]) -> None:
         super().__init__()
         self._lines = lines
         self._refuse = refuse
