@@ -412,13 +412,26 @@ async def test_links_go_between_memories_that_exist(
         await link(source_type="rule", source_id=uuid4())
 
 
+@pytest.mark.requirement("SHW-07.1")
+async def test_a_document_is_no_memory(knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
+    """A fact or rule of a million characters would be cut in every block; an episode may be as long."""
+    text = "words" * 100_000
+    with pytest.raises(
+        InvalidInputError, match="at most 20,000 characters, because a longer text is a document"
+    ):
+        await fact(knowledge_pool, engine, content=text)
+    with pytest.raises(InvalidInputError, match="500,000 characters"):
+        await store_rule(knowledge_pool, engine, content=text)
+    assert await store_episode(knowledge_pool, engine, content=text, butler="reader")
+
+
 HOSTILE = "'; DROP TABLE facts; -- $1 :content {0} %s \\"
 
 
 @pytest.mark.parametrize(
     "text",
-    [HOSTILE, "a\x00b", "half \ud83d of a pair", "\u202egnikcatta", "x" * 1_000_000, "東京 タワー"],
-    ids=["sql", "nul", "surrogate", "bidi", "a megabyte", "japanese"],
+    [HOSTILE, "a\x00b", "half \ud83d of a pair", "\u202egnikcatta", "x" * 20_000, "東京 タワー"],
+    ids=["sql", "nul", "surrogate", "bidi", "long", "japanese"],
 )
 async def test_any_text_is_stored_safely(
     knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, text: str

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
@@ -47,6 +47,8 @@ class EpisodeDraft(Draft):
         source: Where the event comes from, if that is less trusted than the session that stores it: a
             :class:`~commonplace.core.sources.Source`.
     """
+
+    is_statement: ClassVar[bool] = False
 
     content: str
     butler: str

@@ -35,7 +35,7 @@ class RuleDraft(Draft):
     """A rule to store.
 
     Attributes:
-        content: The guidance, 1 to 1,000,000 characters.
+        content: The guidance, 1 to 20,000 characters.
         scope: ``"global"``, or the butler that the rule is for.
         tags: At most 50, of at most 100 characters.
         source_butler: The butler that learned the rule.

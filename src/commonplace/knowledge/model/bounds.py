@@ -9,6 +9,9 @@ MAX_IMPORTANCE: Final = 10.0
 """Importance ranges from 0 to this."""
 
 MAX_CONTENT_CHARS: Final = 1_000_000
+MAX_STATEMENT_CHARS: Final = 20_000
+"""Maximum number of characters of a fact or rule; a longer text is a document, of which a block shows little."""
+
 MAX_KEY_CHARS: Final = 256
 """Maximum number of characters of a subject or predicate, because an index entry of 2,700 bytes holds both."""
 

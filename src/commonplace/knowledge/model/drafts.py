@@ -9,6 +9,7 @@ from commonplace.core.choices import optional_one_of, require_one_of
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import Source
 from commonplace.knowledge.model import inputs
+from commonplace.knowledge.model.bounds import MAX_STATEMENT_CHARS
 from commonplace.knowledge.model.kinds import Memory
 from commonplace.knowledge.model.permanence import Permanence
 
@@ -23,6 +24,9 @@ class Draft:
 
     __slots__ = ()
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    is_statement: ClassVar[bool] = True
+    """Whether the draft is a fact or a rule, whose text is shorter than that of an event may be."""
 
     @classmethod
     def of(cls, memory: Memory) -> Self:
@@ -60,7 +64,20 @@ def checked(draft: _D, *, reserved: Collection[str] = (), allow_secrets: bool) -
         for name, value in values.items()
         if name != "metadata"
     }
+    if draft.is_statement:
+        _refuse_document(cleaned["content"])
     return replace(draft, **cleaned, metadata=metadata)
+
+
+def _refuse_document(content: object) -> None:
+    """Refuse a text that is too long to be one memory."""
+    length = len(str(content))
+    if length > MAX_STATEMENT_CHARS:
+        expected = (
+            f"at most {MAX_STATEMENT_CHARS:,} characters, because a longer text is a document: "
+            "store what matters of it, one statement at a time, or an episode"
+        )
+        raise InvalidInputError("content", expected, f"{length:,} characters")
 
 
 _TEXT_CHECKS: Final[Mapping[str, Callable[..., object]]] = {

@@ -28,7 +28,7 @@ class FactDraft(Draft):
     Attributes:
         subject: The person or thing, 1 to 256 characters. With predicate and scope, the key of the fact.
         predicate: The attribute or relation, such as ``lives_in``, 1 to 256 characters.
-        content: The statement, 1 to 1,000,000 characters.
+        content: The statement, 1 to 20,000 characters.
         importance: 0.0 to 10.0.
         permanence: How long the fact is expected to hold: a
             :class:`~commonplace.knowledge.model.permanence.Permanence`.
