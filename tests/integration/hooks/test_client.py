@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -305,6 +306,29 @@ def test_a_session_that_was_killed_is_taken_up_by_the_next(claude: Claude) -> No
 
     assert "Move staging to port 5434" in briefing.out
     assert len(claude.episodes()) == 1
+    assert "Traceback" not in claude.log
+
+
+@pytest.mark.requirement("FOL-04.4")
+def test_a_resumed_session_is_not_briefed_again_and_may_be_interrupted(claude: Claude) -> None:
+    """Its transcript has the briefing already; what was said before the interrupt is learned."""
+    claude.commonplace("workspace", "store", "The staging port is 5433", "--tag", "infra")
+    session_id = claude.run("Which staging port?")[0]["session_id"]
+    claude.api.script(Hangs())
+    with claude.start("And which one in production?", "--resume", session_id) as process:
+        try:
+            wait_until(
+                lambda: any("in production" in told(each) for each in claude.api.asked), what="a request"
+            )
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=DEADLINE_S)
+    (resumed,) = [text for each in claude.api.asked if "in production" in (text := told(each))]
+    assert resumed.count("The staging port is 5433") == 1
+    claude.session_end(session_id)
+    learned = "\n".join(each["content"] for each in claude.episodes())
+    assert "Which staging port?" in learned
+    assert "And which one in production?" in learned
     assert "Traceback" not in claude.log
 
 

@@ -129,6 +129,15 @@ def test_hooks_at_once_share_one_process_and_another_version_replaces_it(hooks: 
     assert len({first, second, pid_of(hooks.home)}) == 3
 
 
+def test_a_hook_that_was_stopped_before_it_asked_is_no_error(hooks: Hooks) -> None:
+    """Codex stops hooks when it ends; the log is for what a person must look at."""
+    assert NOTE in hooks.call("user-prompt", prompt="which port?")
+    with ResidentSocket(str(hooks.home)).connect(DEADLINE_S) as connection:
+        connection.shutdown(1)
+        assert connection.recv(100) == b""
+    assert not (hooks.home / "logs" / "hooks.log").exists()
+
+
 def test_an_installation_prepares_the_first_session(hooks: Hooks, commonplace: CommandLine) -> None:
     """It says so, and where hooks do their own work, it starts no process."""
     url = hooks.variables["COMMONPLACE_POSTGRES_URL"]

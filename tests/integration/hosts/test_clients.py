@@ -78,3 +78,36 @@ def test_a_session_is_briefed_calls_a_tool_and_becomes_an_episode(
     assert commonplace("uninstall", client.name, "--scope", client.scope, stdin=b"", **own).status == 0
     assert {each: each.read_bytes() for each in before if each.exists()} == before
     assert sorted(each.name for each in commonplace.directory.iterdir()) == [".aegis", ".commonplace"]
+
+
+@pytest.mark.long
+@pytest.mark.requirement("FOL-04.5")
+def test_a_session_without_a_transcript_is_briefed_and_leaves_no_episode(
+    commonplace: CommandLine, knowledge_url: str
+) -> None:
+    """Codex names no transcript for a session that it does not keep."""
+    home = commonplace.home / "user"
+    home.mkdir()
+    with ModelApi(Says("Staging listens on 5433.")) as api:
+        own = {"HOME": str(home), "PATH": CODEX.path()} | CODEX.settle(home, api.url)
+        assert commonplace("install", "codex", "--scope", "user", stdin=b"", **own).status == 0
+        commonplace("workspace", "store", "The staging port is 5433", "--tag", "infra")
+        own |= {"COMMONPLACE_POSTGRES_URL": knowledge_url} | RESIDENT | PATIENT
+        program, *words = CODEX.prompt("Which staging port?")
+        done = subprocess.run(
+            ["codex", program, "--ephemeral", *words],
+            cwd=commonplace.directory,
+            env=clean_environment(commonplace.home) | own,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=3 * DEADLINE_S,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert unescape(api.asked[0].text).count(") The staging port is 5433") == 1
+    end(commonplace.home)
+    log = commonplace.home / "logs" / "hooks.log"
+    assert not log.exists(), log.read_text()
+    listed = commonplace("knowledge", "search", "staging", "--json", COMMONPLACE_POSTGRES_URL=knowledge_url)
+    assert listed.json["results"] == []

@@ -224,9 +224,10 @@ class Resident:
         try:
             async with asyncio.timeout(READING_S):
                 request = await _read(reader)
-            answer = await self._handle(request, writer.get_extra_info("socket"))
-            writer.write(json.dumps(answer).encode())
-            await writer.drain()
+            if request is not None:
+                answer = await self._handle(request, writer.get_extra_info("socket"))
+                writer.write(json.dumps(answer).encode())
+                await writer.drain()
         except (OSError, TimeoutError, ValueError, KeyError, TypeError) as error:
             _log.error("a request cannot be answered: %r", error)
         finally:
@@ -307,13 +308,14 @@ async def _logged(work: Coroutine[Any, Any, None]) -> None:
         _log.exception("background work of the hooks failed")
 
 
-async def _read(reader: asyncio.StreamReader) -> HookRequest:
+async def _read(reader: asyncio.StreamReader) -> HookRequest | None:
+    """Return a request; ``None`` from a hook that was stopped before it asked, as Codex does when it ends."""
     parts: list[bytes] = []
     left = MAX_REQUEST_BYTES
     while left > 0 and (part := await reader.read(left)):
         parts.append(part)
         left -= len(part)
-    return HookRequest(**cast("dict[str, Any]", json.loads(b"".join(parts))))
+    return HookRequest(**cast("dict[str, Any]", json.loads(b"".join(parts)))) if parts else None
 
 
 def _without_workspace(settings: Settings) -> Settings:
