@@ -186,6 +186,8 @@ class CodeReferences:
         try:
             lines = self._file.read_text(encoding="utf-8").splitlines()
             sights = [_Sight(**json.loads(line)) for line in lines]
+            for each in sights:
+                date.fromisoformat(each.day)
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, TypeError) as error:

@@ -41,7 +41,7 @@ async def read_followed(
                 _log.warning("source %s: %s", line.file, line.text)
     if mirrors.list():
         for read in await MirrorKeeper(mirrors, memory).read_all(scope=scope, wait_s=wait_s):
-            if read.change is MirrorChange.LEFT:
+            if read.change is MirrorChange.SKIPPED:
                 _log.warning("mirror %s: %s", read.file, read.text)
 
 
@@ -79,7 +79,7 @@ async def _keep_following(
                 async with opened() as knowledge:
                     await read_followed(home, knowledge)
         except CommonplaceError as error:
-            _log.warning("the sources were not read: %s", error)
+            _log.warning("sources and mirrors were not read: %s", error)
         except Exception:  # noqa: BLE001 - an outer door: the next turn tries again
-            _log.exception("the sources were not read")
+            _log.exception("sources and mirrors were not read")
         await asyncio.sleep(every_s)

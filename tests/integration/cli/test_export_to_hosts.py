@@ -14,7 +14,7 @@ def test_a_person_keeps_a_vault(commonplace: CommandLine, knowledge_url: str) ->
     def run(*words: str) -> str:
         done = commonplace(*words, COMMONPLACE_POSTGRES_URL=knowledge_url)
         assert done.status == 0, done.err
-        return done.out
+        return " ".join(done.out.split())
 
     run("knowledge", "store-rule", RULE)
     first = run("export", "--to", "obsidian", "vault", "--project", "global")
@@ -29,10 +29,11 @@ def test_a_person_keeps_a_vault(commonplace: CommandLine, knowledge_url: str) ->
     assert "1 deleted" in run("export", "--to", "obsidian", "vault", "--project", "global")
     listed = run("review")
     assert "was deleted" in listed
-    item = next(line.split()[0] for line in listed.splitlines() if line.startswith("r:"))
+    item = next(word for word in listed.split() if word.startswith("r:"))
     run("review", item, "forget")
     assert "nothing changed" in run("export", "--to", "obsidian", "vault", "--project", "global")
     assert "was deleted" not in run("review")
+    assert "no longer kept" in run("export", "--to", "obsidian", "vault", "--stop")
     assert (commonplace.directory / "vault" / "mine.md").read_text() == "My own note."
 
 
@@ -41,6 +42,8 @@ def test_a_person_keeps_a_vault(commonplace: CommandLine, knowledge_url: str) ->
     [
         (("export", "all", "--choose", "pinned"), "--to"),
         (("export", "notes.md", "--to", "obsidian", "--project", "global"), "a folder"),
+        (("export", "notes.txt", "--to", "agents-md", "--project", "global"), "ends in .md"),
+        (("export", "vault", "--to", "obsidian", "--stop"), "no mirror"),
         (("export", "vault", "--to", "obsidian"), "this directory is no project yet"),
         (("export", "vault", "--to", "obsidian", "--project", "nowhere"), "nowhere"),
     ],
@@ -49,7 +52,8 @@ def test_what_cannot_be_written_is_an_error(
     commonplace: CommandLine, words: tuple[str, ...], expected: str
 ) -> None:
     """Which says what was expected, before anything is opened."""
-    (commonplace.directory / "notes.md").write_text("mine")
+    for name in ("notes.md", "notes.txt"):
+        (commonplace.directory / name).write_text("mine")
     done = commonplace(*words)
     assert done.status != 0
     assert expected in done.err

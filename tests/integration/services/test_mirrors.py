@@ -1,16 +1,19 @@
 """Mirrors: chosen memories in the form of a host, kept up to date in both directions."""
 
+import errno
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.atomic_write import write_text
+from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.request_context import DEFAULT_TENANT
 from commonplace.core.sources import Source
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import KnowledgeMemory, Narrowing
+from commonplace.services.mirrors import notes
 from commonplace.services.mirrors.forms import MirrorForm
 from commonplace.services.mirrors.mirroring import MirrorChange, MirrorKeeper, MirrorLine, summary
 from commonplace.services.mirrors.registry import Choice, Mirror, MirrorRegistry
@@ -105,7 +108,7 @@ async def test_a_vault_has_a_note_for_each_memory(vault: Vault) -> None:
     await vault.knowledge.store_fact(
         subject="staging", predicate="port", content="Staging listens on 6000.", scope="shop"
     )
-    assert await vault.counts() == {"written": 1, "removed": 1}
+    assert await vault.counts() == {"changed": 1}
     assert "6000" in vault.note("listens").read_text()
     assert vault.note(RULE).stat().st_mtime_ns == before
 
@@ -127,7 +130,7 @@ async def test_a_mirror_shows_what_a_person_chose(vault: Vault, knowledge: Knowl
     )
     lines = await vault.update()
     assert summary(lines)[MirrorChange.WRITTEN] == 2
-    (left,) = [line for line in lines if line.change is MirrorChange.LEFT]
+    (left,) = [line for line in lines if line.change is MirrorChange.SKIPPED]
     assert "password" in left.text
     assert "hunter2secret9" not in left.text
     assert {line.text for line in await vault.update(Choice.ALL)} >= {"Run the linter first"}
@@ -185,8 +188,9 @@ async def test_nothing_of_a_person_is_lost(vault: Vault) -> None:
         subject="staging", predicate="port", content="Staging listens on 6000.", scope="shop"
     )
     counts = await vault.counts()
-    assert counts == {"left": 1, "written": 1}
+    assert counts == {"skipped": 1}
     assert vault.note("7000").exists()
+    assert await vault.counts() == {}, "a reason is said once"
     vault.path.rename(vault.path.with_name("away"))
     vault.path.mkdir()
     assert await vault.keeper.read_all() == []
@@ -216,7 +220,7 @@ async def test_agents_md_has_lines_of_its_own(knowledge: KnowledgeMemory, tmp_pa
     assert agents.path.is_symlink()
     assert file.read_text().count("commonplace: begin") == 1
     file.write_text(file.read_text().replace("<!-- commonplace: end -->", ""))
-    with pytest.raises(InvalidInputError, match="a line <!-- commonplace: end -->"):
+    with pytest.raises(InvalidInputError, match="one section of commonplace"):
         await agents.update()
 
 
@@ -281,3 +285,106 @@ async def test_two_memories_of_one_title_have_two_notes(vault: Vault, knowledge:
     names = sorted(path.name for path in vault.path.iterdir())
     assert "caddy uses port.md" in names
     assert len(names) == len({name.casefold() for name in names}) == 5
+
+
+@pytest.mark.requirement("MIR-01.5")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nkey: value\n---\nThe real text",
+        "\N{PARTY POPPER}" * 70 + " party",
+        "con",
+        'Windows: \\\\server\\share "quoted" # and | pipes',
+        "```python\n@dataclass\n```",
+    ],
+)
+async def test_any_text_is_shown_and_read_back(vault: Vault, knowledge: KnowledgeMemory, text: str) -> None:
+    """Without an edit that nobody made, and an edit of it is one."""
+    await knowledge.store_rule(content=text, scope="shop")
+    assert await vault.counts() == {"written": 3}
+    assert await vault.counts() == {}
+    (path,) = [path for path in vault.path.iterdir() if text in path.read_text()]
+    assert path.stem.casefold() != "con"
+    path.write_text(path.read_text().replace(text, f"{text} indeed"))
+    assert await vault.counts() == {"edited": 1}
+    assert f"{text} indeed" in await vault.current()
+
+
+@pytest.mark.requirement("MIR-02.6")
+async def test_what_a_person_did_to_a_note_stays(vault: Vault, knowledge: KnowledgeMemory) -> None:
+    """Its name, folder, fields, layout of the front matter and line ends, when its memory changes here."""
+    await vault.update()
+    note = vault.note(FACT)
+    moved = vault.path / "sub" / "port.md"
+    moved.parent.mkdir()
+    front, _, text = note.read_text().partition("\n---\n")
+    mark = front.split("\n")[1].removeprefix("commonplace: ")
+    moved.write_bytes(
+        f"---\nplugin: x\n---\n---\n'commonplace':\n  {mark}\naliases: [p]\n---\n{text}".replace(
+            "\n", "\r\n"
+        ).encode()
+    )
+    note.unlink()
+    assert await vault.counts() == {}
+    await knowledge.store_fact(
+        subject="staging", predicate="port", content="Staging listens on 6000.", scope="shop"
+    )
+    assert await vault.counts() == {"changed": 1}
+    content = moved.read_bytes().decode()
+    assert content.startswith("---\r\nplugin: x\r\n---\r\n---\r\n'commonplace':\r\n")
+    assert content.endswith("\r\n\r\nStaging listens on 6000.\r\n")
+    moved.write_text(content.replace("6000", "7000"))
+    assert await vault.counts() == {"edited": 1}
+
+
+@pytest.mark.requirement("MIR-02.6")
+async def test_a_note_that_cannot_be_read_is_not_deleted(vault: Vault) -> None:
+    """Nor is one whose mark a person removed; each is said once."""
+    await vault.update()
+    vault.note(RULE).write_text(RULE)
+    vault.note(FACT).write_bytes(vault.note(FACT).read_bytes() + b"\xe9")
+    assert await vault.counts() == {"skipped": 2}
+    assert await vault.counts() == {}
+    assert await deleted_notes.list_items(vault.knowledge, limit=10) == []
+
+
+@pytest.mark.requirement("MIR-02.6")
+async def test_of_copies_the_note_at_its_place_counts(vault: Vault) -> None:
+    """A copy sorts before the note, and an edit of the note is read."""
+    await vault.update()
+    note = vault.note(FACT)
+    (vault.path / "a copy.md").write_text(note.read_text())
+    note.write_text(note.read_text().replace("5433", "6000"))
+    assert (await vault.counts())["edited"] == 1
+    assert "Staging listens on 6000." in await vault.current()
+
+
+async def test_a_note_that_cannot_be_written_stops_no_other(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And it is written when there is room again."""
+
+    def full(path: Path, text: str, *, mode: int) -> None:
+        if path.name.startswith("Ask"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_text(path, text, mode=mode)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(notes, "write_text", full)
+        assert await vault.counts() == {"written": 1, "skipped": 1}
+    assert await vault.counts() == {"written": 1}
+
+
+async def test_a_path_is_the_mirror_of_one_project(vault: Vault) -> None:
+    """Of another one, its notes would be deleted; it can be ended, and its files stay."""
+    await vault.update()
+    other = Mirror(
+        form=vault.form, path=vault.path, scope="life", choice=Choice.ALL, tenant_id=DEFAULT_TENANT
+    )
+    with pytest.raises(InvalidInputError, match="this is the mirror of shop"):
+        await vault.keeper.update(other)
+    vault.registry.remove(vault.form, vault.path)
+    with pytest.raises(NotFoundError, match="no mirror"):
+        vault.registry.remove(vault.form, vault.path)
+    assert await vault.counts() == {}, "the notes are known by their marks"
+    assert len(list(vault.path.iterdir())) == 2

@@ -67,7 +67,7 @@ async def store_items(memories: Memories) -> None:
         scope="global",
         choice=Choice.ALL,
         tenant_id=agent.tenant_id,
-        notes={f"fact:{noted.id}": NoteRecord(digest="", deleted_at=agent.clock())},
+        notes={"m": NoteRecord(memory=f"fact:{noted.id}", digest="", deleted_at=agent.clock())},
     )
     MirrorRegistry(agent.database.settings.home).put(mirror)
 

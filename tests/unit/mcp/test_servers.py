@@ -237,6 +237,14 @@ def test_half_a_character_becomes_a_whole_one(line: bytes, expected: bytes) -> N
         ),
         (b'{"id":3,"method":"ping"}', LineRefusal(code=-32600, message='expected "jsonrpc": "2.0"', id=3)),
         (b'{"jsonrpc":"2.0","id":"a"}', LineRefusal(code=-32600, message="expected a method", id="a")),
+        (
+            b'{"jsonrpc":"2.0","id":2,"method":"ping","params":[1]}',
+            LineRefusal(code=-32600, message="expected an object as params", id=2),
+        ),
+        (
+            b'{"jsonrpc":"2.0","id":9,"method":5,"result":{}}',
+            LineRefusal(code=-32600, message="expected a method", id=9),
+        ),
         (b"7", LineRefusal(code=-32600, message="expected a message: a JSON object")),
     ],
 )

@@ -1,5 +1,6 @@
 """``commonplace export``: memories as JSON Lines, as a table, as a folder of Markdown, or in the form of a host."""
 
+import asyncio
 from pathlib import Path
 from typing import Annotated
 
@@ -43,6 +44,9 @@ async def export_memories(
             show_default="the project of this directory",
         ),
     ] = None,
+    stop: Annotated[
+        bool, typer.Option("--stop", help="With --to: no longer keep TARGET up to date; its files stay.")
+    ] = False,
     choice: Annotated[
         Choice | None,
         typer.Option(
@@ -63,6 +67,10 @@ async def export_memories(
     you deleted becomes a question in `commonplace review`.
     """
     tenant_id = DEFAULT_TENANT if tenant is None else tenant
+    if form is not None and stop:
+        path = _folder(form, target)
+        await asyncio.to_thread(MirrorRegistry(settings().home).remove, form, path)
+        return Answer({"path": path, "form": form}, f"{path} is no longer kept up to date; its files stay")
     if form is not None:
         scope = scope_of_option(project)
         mirror = Mirror(
@@ -73,8 +81,8 @@ async def export_memories(
             tenant_id=tenant_id,
         )
         return await _mirrored(mirror)
-    if project is not None or choice is not None:
-        raise InvalidInputError("--to", "a form of a host, beside --project and --choose", None)
+    if project is not None or choice is not None or stop:
+        raise InvalidInputError("--to", "a form of a host, beside --project, --choose and --stop", None)
     configured = settings()
     async with (
         KnowledgeMemory.open(configured, tenant_id=tenant_id) as knowledge,
@@ -99,9 +107,13 @@ def _folder(form: MirrorForm, target: Path) -> Path:
     Raises:
         InvalidInputError: It is no folder, and the form needs one.
     """
-    path = target.expanduser().absolute()
-    if path.exists() and not path.is_dir() and form is not MirrorForm.AGENTS_MD:
-        raise InvalidInputError("target", "a folder", str(target))
+    path = (
+        target.expanduser().resolve() if form is not MirrorForm.AGENTS_MD else target.expanduser().absolute()
+    )
+    is_file = path.exists() and not path.is_dir()
+    if is_file and (form is not MirrorForm.AGENTS_MD or path.suffix.lower() != ".md"):
+        expected = "a folder" if form is not MirrorForm.AGENTS_MD else "a folder, or a file that ends in .md"
+        raise InvalidInputError("target", expected, str(target))
     return path
 
 

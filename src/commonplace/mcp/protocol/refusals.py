@@ -46,8 +46,11 @@ def _refusal_of(message: dict[str, Any]) -> LineRefusal | None:
     known = id_ if is_valid else None
     if message.get("jsonrpc") != "2.0":
         return _no_message('expected "jsonrpc": "2.0"', known)
-    if not isinstance(message.get("method"), str) and not {"result", "error"} & message.keys():
+    is_answer = not {"result", "error"}.isdisjoint(message) and "method" not in message
+    if not isinstance(message.get("method"), str) and not is_answer:
         return _no_message("expected a method", known)
+    if not isinstance(message.get("params") or {}, dict):
+        return _no_message("expected an object as params", known)
     return None
 
 

@@ -16,9 +16,7 @@ from commonplace.knowledge import (
     KnowledgeMemory,
     ListedEntity,
     Memory,
-    MemoryType,
     Narrowing,
-    Relation,
     Rule,
     RuleCriteria,
     Validity,
@@ -33,6 +31,7 @@ from commonplace.services.catalog.entries import (
 )
 from commonplace.services.catalog.shelf import ShelfChange, not_for
 from commonplace.services.memory_ids import MemoryId, MemoryKind
+from commonplace.services.successors import successor
 
 _STATES: Final = {
     Validity.ACTIVE: MemoryState.CURRENT,
@@ -212,24 +211,8 @@ class Knowledge:
 
     async def successor(self, memory: Memory) -> MemoryId | None:
         """Return the id of the current memory that stands in the place of a replaced fact or rule."""
-        if isinstance(memory, Fact) and memory.validity is Validity.SUPERSEDED:
-            chain = await self._memory.history.chain(memory.id)
-            return next((MemoryId.of(MemoryKind.FACT, each.id) for each in chain if each.is_current), None)
-        if isinstance(memory, Rule) and memory.is_forgotten:
-            return await self._current_rule(memory.id)
-        return None
-
-    async def _current_rule(self, rule_id: UUID) -> MemoryId | None:
-        """Follow the links from a superseded rule to the rule that is not forgotten."""
-        seen: set[UUID] = set()
-        key: UUID | None = rule_id
-        while key is not None and key not in seen:
-            seen.add(key)
-            links = await self._memory.links.list(MemoryType.RULE, key, direction="incoming")
-            key = next((each.source_id for each in links if each.relation is Relation.SUPERSEDES), None)
-            if key is not None and (await self._memory.read("rule", key)).is_current:
-                return MemoryId.of(MemoryKind.RULE, key)
-        return None
+        current = await successor(self._memory, memory)
+        return None if current is None else MemoryId.of(MemoryKind(current.memory_type.value), current.id)
 
 
 def _value_step(fact: Fact, *, event: str = "value") -> HistoryStep:

@@ -51,7 +51,7 @@ NOT_REACHED: Final = (
     "backups and exports outside this home",
     "transcripts of agent hosts, such as those of Claude Code",
     "folders and files that are followed as sources, from which a text would be read again",
-    "mirrors: the next `commonplace export --to` deletes the notes of erased memories",
+    "mirrors: the next `commonplace export --to` deletes the notes of erased memories that nobody edited",
     "file system snapshots, and unused disk blocks",
 )
 NOT_REACHED_BY_URL: Final = "logs, archives, replicas and backups of the PostgreSQL server"

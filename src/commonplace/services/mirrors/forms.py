@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
+from urllib.parse import quote
 
-from commonplace.core.clock import format_timestamp
 from commonplace.core.sources import Source
 from commonplace.core.text import collapse_whitespace, trim_to
 from commonplace.knowledge import GLOBAL_SCOPE, Fact, Rule
@@ -20,6 +20,11 @@ from commonplace.services.transfer.own_texts import MARK
 MAX_TITLE_CHARS: Final = 60
 MAX_DESCRIPTION_CHARS: Final = 150
 
+MAX_STEM_BYTES: Final = 180
+"""The length of the name of a file, so that a draft beside it has room for its own."""
+
+_RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+_FENCED: Final = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE)
 _NOT_IN_NAMES: Final = re.compile(r"[\x00-\x1f\x7f/\\:*?\"<>|#^\[\]]+")
 _MENTION: Final = re.compile(r"(?<![\w`])@[^\s`]+")
 
@@ -77,11 +82,9 @@ def title_of(memory: Fact | Rule) -> str:
 
 def file_stem(title: str) -> str:
     """Return a title as the name of a file on every system; never empty."""
-    return collapse_whitespace(_NOT_IN_NAMES.sub(" ", title)).strip(". ") or "memory"
-
-
-def _dated(memory: Fact | Rule) -> str:
-    return format_timestamp(memory.last_confirmed_at or memory.created_at)
+    stem = collapse_whitespace(_NOT_IN_NAMES.sub(" ", title)).strip(". -`#~") or "memory"
+    short = stem.encode()[:MAX_STEM_BYTES].decode(errors="ignore").strip()
+    return f"{short}_" if _RESERVED.fullmatch(short) else short
 
 
 def _obsidian_note(memory: Fact | Rule) -> NoteContent:
@@ -92,7 +95,6 @@ def _obsidian_note(memory: Fact | Rule) -> NoteContent:
         "kind": str(memory.memory_type),
         **key,
         **tags,
-        "updated": _dated(memory),
     }
     return NoteContent(stem=file_stem(title_of(memory)), fields=fields, text=memory.content.strip())
 
@@ -108,16 +110,15 @@ def _claude_note(memory: Fact | Rule) -> NoteContent:
         "metadata": {
             "node_type": "memory",
             "type": "feedback" if isinstance(memory, Rule) else of_fact,
-            "modified": _dated(memory),
         },
     }
     stem = re.sub(r"[^\w]+", "-", title.casefold()).strip("-") or "memory"
-    return NoteContent(stem=f"{MARK}_{stem}", fields=fields, text=memory.content.strip())
+    return NoteContent(stem=file_stem(f"{MARK}_{stem}"), fields=fields, text=memory.content.strip())
 
 
 def _index_lines(named: Sequence[tuple[str, Fact | Rule]]) -> list[str]:
     return [
-        f"- [{re.sub(r'[][]', '', title_of(memory))}]({file}) — "
+        f"- [{_harmless(re.sub(r'[][]', '', title_of(memory)))}]({quote(file)}) — "
         f"{_harmless(trim_to(collapse_whitespace(memory.content), MAX_DESCRIPTION_CHARS))}"
         for file, memory in named
     ]
@@ -138,7 +139,18 @@ def _item(text: str) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Return a text in which a host finds neither a comment nor a file to include."""
+    """Return a text in which a host finds neither a comment nor a file to include; hosts include nothing in code."""
+    parts, end = list[str](), 0
+    for code in _FENCED.finditer(text):
+        parts += [
+            _prose(text[end : code.start()]),
+            code[0].replace("<!-- commonplace", "&lt;!-- commonplace"),
+        ]
+        end = code.end()
+    return "".join([*parts, _prose(text[end:])])
+
+
+def _prose(text: str) -> str:
     return _MENTION.sub(
         lambda found: f"`{found[0]}`", text.replace("<!--", "&lt;!--").replace("-->", "--&gt;")
     )

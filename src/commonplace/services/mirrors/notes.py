@@ -1,11 +1,16 @@
-"""The notes of a mirror on disk: each names its memory in its front matter, so that a person may rename or move it.
+"""The notes of a mirror on disk: each has a mark in its front matter, so that a person may rename or move it.
+
+The mark is the type and id of the memory for which the note was written first. It never changes: of an edited memory,
+which has another id, the registry knows the note.
 
 Source: MIR-01.
 """
 
+import os
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -13,15 +18,16 @@ import yaml
 
 from commonplace.core.atomic_write import write_text
 from commonplace.core.digests import digest_of
-from commonplace.core.errors import InvalidInputError
 from commonplace.services.mirrors.forms import NoteContent
-from commonplace.services.transfer.markdown_notes import SUFFIX, note_paths, read_note
-from commonplace.services.transfer.own_texts import MARK, name_in
+from commonplace.services.transfer.markdown_notes import SUFFIX
+from commonplace.services.transfer.own_texts import MARK, NAME
 
 READABLE: Final = 0o666
 """The mode of a new file, less the umask: other programs read it."""
 
-_FRONT: Final = re.compile(r"\A(---[ \t]*\n.*?^---[ \t]*\n)", re.DOTALL | re.MULTILINE)
+_BLOCK: Final = re.compile(r"---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*(?:\n|\Z)\n*", re.DOTALL | re.MULTILINE)
+_MARK: Final = re.compile(rf"^[\"']?{MARK}[\"']?[ \t]*:\s*[\"']?({NAME.pattern})", re.MULTILINE)
+_DESCRIPTION: Final = re.compile(r"^description:.*\n(?![ \t])", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +35,12 @@ class MirrorNote:
     """A note that shows a memory.
 
     Attributes:
-        name: The type and id of the memory, such as ``fact:UUID``.
+        mark: The mark, such as ``fact:UUID``.
         text: The text below the front matter.
     """
 
     path: Path
-    name: str
+    mark: str
     text: str
 
     @property
@@ -43,70 +49,129 @@ class MirrorNote:
         return text_digest(self.text)
 
 
+@dataclass(slots=True)
+class NotesOnDisk:
+    """The files of a mirror.
+
+    Attributes:
+        notes: The notes by mark; several if a note was copied.
+        places: The digests of the paths of all files that are named like notes, relative to the folder.
+    """
+
+    notes: defaultdict[str, list[MirrorNote]] = field(default_factory=lambda: defaultdict(list))
+    places: set[str] = field(default_factory=set[str])
+
+
 def text_digest(text: str) -> str:
     """Return the digest of a text, whatever spaces end its lines."""
     return digest_of("\n".join(line.rstrip() for line in text.strip().splitlines()))
 
 
-def notes_in(folder: Path) -> dict[str, MirrorNote]:
-    """Return the notes below a folder by their memory; of two notes of one memory, the first.
+def place_of(path: Path, folder: Path) -> str:
+    """Return the digest of a path in a folder, because the name of a note may hold what a person erases."""
+    return digest_of(path.relative_to(folder).as_posix())
 
-    A missing folder has none.
+
+def notes_in(folder: Path) -> NotesOnDisk:
+    """Return the notes below a folder, and of a folder that is missing, none.
 
     Raises:
-        OSError: The folder cannot be listed.
+        OSError: A folder cannot be listed.
     """
-    notes: dict[str, MirrorNote] = {}
-    for path in note_paths(folder) if folder.is_dir() else ():
-        try:
-            note = read_note(path, path.name)
-        except InvalidInputError:  # A note of others.
-            continue
-        name = name_in(note.fields)
-        if name is not None:
-            notes.setdefault(name, MirrorNote(path=path, name=name, text=note.text))
-    return notes
+    found = NotesOnDisk()
+    for path in _paths(folder) if folder.is_dir() else ():
+        found.places.add(place_of(path, folder))
+        note = read_note(path)
+        if note is not None:
+            found.notes[note.mark].append(note)
+    return found
 
 
-def write_note(folder: Path, draft: NoteContent, taken: Iterable[Path]) -> Path:
-    """Write a new note and return its path; names that differ only in case count as one.
+def read_note(path: Path) -> MirrorNote | None:
+    """Return a note; ``None`` for a file that cannot be read, is not UTF-8 or has no mark."""
+    try:
+        head, text = _parts(_text_of(path))
+    except (OSError, UnicodeDecodeError):
+        return None
+    mark = _MARK.search(head)
+    return MirrorNote(path=path, mark=mark[1], text=text.strip()) if mark else None
+
+
+def write_note(folder: Path, content: NoteContent, taken: set[str]) -> MirrorNote:
+    """Write a new note and return it; names that differ only in case count as one.
 
     Args:
         folder: The folder, which is made if it is missing.
-        draft: The note.
-        taken: The notes that are there already.
+        content: The note.
+        taken: The case-folded names in the folder, to which that of the note is added.
 
     Raises:
         OSError: It cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    names = {path.name.casefold() for path in (*taken, *folder.iterdir())}
-    stem, number = draft.stem, 1
-    while f"{stem}{SUFFIX}".casefold() in names:
+    stem, number = content.stem, 1
+    while f"{stem}{SUFFIX}".casefold() in taken:
         number += 1
-        stem = f"{draft.stem} {number}"
+        stem = f"{content.stem}-{number}"
     path = folder / f"{stem}{SUFFIX}"
-    front = yaml.safe_dump(dict(draft.fields), sort_keys=False, allow_unicode=True, width=10_000)
-    write_text(path, f"---\n{front}---\n\n{draft.text}\n", mode=READABLE)
-    return path
+    taken.add(path.name.casefold())
+    front = yaml.safe_dump(dict(content.fields), sort_keys=False, allow_unicode=True, width=10_000)
+    write_text(path, f"---\n{front}---\n\n{content.text}\n", mode=READABLE)
+    return MirrorNote(path=path, mark=content.fields[MARK], text=content.text)
 
 
-def rewrite_note(note: MirrorNote, draft: NoteContent) -> None:
-    """Give a note another text, memory and date; all else that a person added to its front matter stays.
+def rewrite_note(note: MirrorNote, content: NoteContent) -> bool:
+    """Give a note another text and description; all else that a person added stays. Return whether it was written.
+
+    A note that a person changed since it was read is left alone.
 
     Raises:
         OSError: It cannot be written.
     """
-    content = note.path.read_text(encoding="utf-8-sig")
-    front = _FRONT.match(content.replace("\r\n", "\n"))
-    assert front is not None  # noqa: S101 - it named the memory
-    changed = re.sub(rf"^{MARK}:.*$", f"{MARK}: {draft.fields[MARK]}", front[1], count=1, flags=re.MULTILINE)
-    for field in ("updated", "description"):
-        value = draft.fields.get(field)
-        if value is not None:
-            line = yaml.safe_dump({field: value}, allow_unicode=True, width=10_000).strip()
-            changed = re.sub(
-                rf"^{field}:.*$", lambda _, line=line: line, changed, count=1, flags=re.MULTILINE
-            )
+    fresh = read_note(note.path)
+    if fresh is None or fresh.digest != note.digest:
+        return False
+    whole = _text_of(note.path)
+    head, _ = _parts(whole)
+    description = content.fields.get("description")
+    if description is not None:
+        line = yaml.safe_dump({"description": description}, allow_unicode=True, width=10_000)
+        head = _DESCRIPTION.sub(lambda _: line, head, count=1)
+    text = f"{head.rstrip()}\n\n{content.text}\n"
+    newline = "\r\n" if b"\r\n" in note.path.read_bytes() else "\n"
     mode = note.path.stat().st_mode & 0o777
-    write_text(note.path.resolve(), f"{changed}\n{draft.text}\n", mode=mode)
+    write_text(note.path.resolve(), text.replace("\n", newline), mode=mode)
+    return True
+
+
+def _text_of(path: Path) -> str:
+    return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+
+
+def _parts(whole: str) -> tuple[str, str]:
+    """Return the front matter up to the block with the mark, and the text below it, which may begin like a block."""
+    end = 0
+    while (block := _BLOCK.match(whole, end)) is not None:
+        end = block.end()
+        if _MARK.search(block[0]):
+            break
+    return whole[:end], whole[end:]
+
+
+def _paths(folder: Path) -> Iterator[Path]:
+    """Yield the paths named like notes below a folder, in order; hidden ones are skipped, and links followed once."""
+    seen: set[str] = set()
+    paths: list[Path] = []
+    for place, folders, files in os.walk(folder, followlinks=True, onerror=_raise):
+        real = os.path.realpath(place)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if real in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        paths += [Path(place, name) for name in files if name.lower().endswith(SUFFIX) and name[0] != "."]
+    yield from sorted(paths)
+
+
+def _raise(error: OSError) -> None:
+    raise error

@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 from commonplace.core.atomic_write import write_text
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.directories import make_directories
-from commonplace.core.errors import InvalidInputError, SettingsError
+from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError
 from commonplace.core.quoting import quoted
 from commonplace.services.mirrors.forms import MirrorForm
 from commonplace.storage.file_locks import FileLock
@@ -39,12 +39,18 @@ class NoteRecord:
     """What was written into a note.
 
     Attributes:
-        digest: The digest of its text.
+        memory: The type and id of the memory that the note shows now.
+        digest: The digest of the text that was written, or read back.
+        place: The digest of its path in the folder.
         deleted_at: When it was first seen that the note was deleted; ``None`` if it is there.
+        refused: The digest of an edit that was reported and not stored; empty if there is none.
     """
 
+    memory: str
     digest: str
+    place: str = ""
     deleted_at: datetime | None = None
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +63,7 @@ class Mirror:
         scope: The scope of the memories: a project, or ``global``.
         choice: Which of them it shows.
         tenant_id: The tenant of the memories.
-        notes: What was written, by memory.
+        notes: What was written, by the mark of the note.
     """
 
     form: MirrorForm
@@ -102,6 +108,20 @@ class MirrorRegistry:
         mirrors = [mirror if (each.form, each.path) == key else each for each in self.list()]
         self._write(mirrors if mirror in mirrors else [*mirrors, mirror])
 
+    def remove(self, form: MirrorForm, path: Path) -> None:
+        """End a mirror; its files stay.
+
+        Raises:
+            NotFoundError: There is none.
+            SettingsError: The mirrors cannot be read.
+            OSError: They cannot be written.
+        """
+        mirrors = self.list()
+        others = [each for each in mirrors if (each.form, each.path) != (form, path)]
+        if len(others) == len(mirrors):
+            raise NotFoundError("mirror", str(path))
+        self._write(others)
+
     @asynccontextmanager
     async def locked(self, *, wait_s: float) -> AsyncGenerator[None]:
         """Let no other process work on the mirrors inside the block.
@@ -136,7 +156,11 @@ def _mirror(document: Mapping[str, Any]) -> Mirror:
 def _note(document: Mapping[str, Any]) -> NoteRecord:
     deleted_at = document.get("deleted_at")
     return NoteRecord(
-        digest=str(document["digest"]), deleted_at=None if deleted_at is None else parse_timestamp(deleted_at)
+        memory=str(document["memory"]),
+        digest=str(document["digest"]),
+        place=str(document["place"]),
+        deleted_at=None if deleted_at is None else parse_timestamp(deleted_at),
+        refused=str(document.get("refused", "")),
     )
 
 
@@ -147,11 +171,12 @@ def _document(mirror: Mirror) -> dict[str, object]:
         "scope": mirror.scope,
         "choice": mirror.choice.value,
         "tenant_id": mirror.tenant_id,
-        "notes": {name: _note_document(each) for name, each in mirror.notes.items()},
+        "notes": {mark: _note_document(each) for mark, each in mirror.notes.items()},
     }
 
 
 def _note_document(note: NoteRecord) -> dict[str, object]:
-    if note.deleted_at is None:
-        return {"digest": note.digest}
-    return {"digest": note.digest, "deleted_at": format_timestamp(note.deleted_at)}
+    values: dict[str, object] = {"memory": note.memory, "digest": note.digest, "place": note.place}
+    if note.deleted_at is not None:
+        values["deleted_at"] = format_timestamp(note.deleted_at)
+    return values | ({"refused": note.refused} if note.refused else {})

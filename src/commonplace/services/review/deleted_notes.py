@@ -5,7 +5,7 @@ from pathlib import Path
 
 from commonplace.core.errors import NotFoundError
 from commonplace.knowledge import Fact, KnowledgeMemory, Rule, short_id
-from commonplace.services.mirrors.mirroring import waits
+from commonplace.services.mirrors.mirroring import is_undecided
 from commonplace.services.mirrors.registry import MirrorRegistry, NoteRecord
 from commonplace.services.review.ids import ItemId, ItemKind
 from commonplace.services.review.items import Item, Side, Topic
@@ -22,22 +22,22 @@ async def list_items(memory: KnowledgeMemory, *, limit: int) -> list[Item]:
     mirrors = await asyncio.to_thread(MirrorRegistry(memory.database.settings.home).list)
     for mirror in mirrors:
         if mirror.tenant_id == memory.tenant_id:
-            for name, record in mirror.notes.items():
-                item = await _item(memory, name, record, mirror.path)
+            for record in mirror.notes.values():
+                item = await _item(memory, record, mirror.path)
                 if item is not None and len(items) < limit:
                     items.setdefault(item.id, item)
     return list(items.values())
 
 
-async def _item(memory: KnowledgeMemory, name: str, record: NoteRecord, folder: Path) -> Item | None:
+async def _item(memory: KnowledgeMemory, record: NoteRecord, folder: Path) -> Item | None:
     if record.deleted_at is None:
         return None
-    kind, _, id_ = name.partition(":")
+    kind, _, id_ = record.memory.partition(":")
     try:
         shown = await memory.read(kind, id_)
     except NotFoundError:
         return None
-    if not isinstance(shown, Fact | Rule) or not shown.is_current or not waits(record, shown):
+    if not isinstance(shown, Fact | Rule) or not shown.is_current or not is_undecided(record, shown):
         return None
     key = ItemId(kind=ItemKind.MEMORY, first=short_id(shown.memory_type, shown.id))
     return Item(

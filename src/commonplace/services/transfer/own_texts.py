@@ -15,16 +15,17 @@ from commonplace.core.errors import InvalidInputError
 MARK: Final = "commonplace"
 BEGIN: Final = "<!-- commonplace: begin. `commonplace export` writes the lines below. -->"
 END: Final = "<!-- commonplace: end -->"
+NAME: Final = re.compile(r"(?:fact|rule):[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""The type and id of a memory."""
 
-_BEGIN: Final = re.compile(r"^<!-- commonplace: begin\b[^\n]*-->[ \t]*$", re.MULTILINE)
-_END: Final = re.compile(rf"^{re.escape(END)}[ \t]*(?:\n|\Z)", re.MULTILINE)
-_NAME: Final = re.compile(r"(?:fact|rule):[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_BEGIN: Final = re.compile(r"^<!-- commonplace: begin\b[^\n]*-->[ \t]*\r?$", re.MULTILINE)
+_END: Final = re.compile(rf"^{re.escape(END)}[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
 
 
 def name_in(fields: Mapping[str, object]) -> str | None:
-    """Return the memory that a note with these fields shows, such as ``fact:UUID``; ``None`` for a note of others."""
+    """Return the mark of a note with these fields, such as ``fact:UUID``; ``None`` for a note of others."""
     name = fields.get(MARK)
-    return name if isinstance(name, str) and _NAME.fullmatch(name) else None
+    return name if isinstance(name, str) and NAME.fullmatch(name) else None
 
 
 def without_own_lines(text: str) -> str:
@@ -36,18 +37,21 @@ def without_own_lines(text: str) -> str:
 def with_own_lines(text: str, lines: Sequence[str]) -> str:
     """Return a text with these lines between the marks, where they were before, else at its end; without any, no marks.
 
+    All else stays as it is; the lines end as most lines of the text do.
+
     Raises:
-        InvalidInputError: The begin mark has no end mark.
+        InvalidInputError: The text has a begin mark without an end mark, or several.
     """
-    if place := _place_of_lines(text):
-        before, after = text[: place[0]], text[place[1] :]
-    elif _BEGIN.search(text):
-        raise InvalidInputError("file", f"a line {END} below the line that begins the section", None)
-    else:
-        before, after = f"{text.rstrip()}\n\n" if text.strip() else "", ""
-    if lines:
-        return "\n".join([f"{before}{BEGIN}", "", *lines, "", END, after])
-    return f"{before.rstrip()}\n{after}" if before.strip() else after
+    begins = len(_BEGIN.findall(text))
+    place = _place_of_lines(text)
+    if begins > 1 or (begins == 1 and place is None):
+        raise InvalidInputError("file", f"one section of commonplace, which ends with {END}", None)
+    newline = "\r\n" if 2 * text.count("\r\n") > text.count("\n") else "\n"
+    section = newline.join([BEGIN, "", *lines, "", END, ""]) if lines else ""
+    if place is not None:
+        return f"{text[: place[0]]}{section}{text[place[1] :]}"
+    gap = "" if not text or not section else newline if text.endswith("\n") else 2 * newline
+    return f"{text}{gap}{section}"
 
 
 def _place_of_lines(text: str) -> tuple[int, int] | None:
