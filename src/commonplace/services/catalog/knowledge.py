@@ -30,8 +30,8 @@ from commonplace.services.catalog.entries import (
     Verb,
 )
 from commonplace.services.catalog.shelf import ShelfChange, not_for
+from commonplace.services.lineage.successors import successor
 from commonplace.services.memory_ids import MemoryId, MemoryKind
-from commonplace.services.successors import successor
 
 _STATES: Final = {
     Validity.ACTIVE: MemoryState.CURRENT,

@@ -27,6 +27,7 @@ from commonplace.core.errors import (
 from commonplace.core.secrets import find_secret
 from commonplace.core.text import is_blank
 from commonplace.knowledge import GLOBAL_SCOPE, Fact, KnowledgeMemory, MemoryType, Rule, short_id
+from commonplace.services.lineage.successors import successor
 from commonplace.services.mirrors.choosing import chosen
 from commonplace.services.mirrors.forms import LAYOUTS, Layout, NoteContent, name_of
 from commonplace.services.mirrors.notes import (
@@ -41,7 +42,6 @@ from commonplace.services.mirrors.notes import (
     write_note,
 )
 from commonplace.services.mirrors.registry import LOCK_TIMEOUT_S, Mirror, MirrorRegistry, NoteRecord
-from commonplace.services.successors import successor
 from commonplace.services.transfer.own_texts import with_own_lines
 
 EDITOR: Final = "mirror"

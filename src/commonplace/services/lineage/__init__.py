@@ -1,0 +1,1 @@
+"""Lineage: which memory stands in the place of one that was replaced."""
