@@ -172,6 +172,34 @@ def test_a_repository_cannot_say_where_memories_go(tmp_path: Path, command_serve
     assert (answer.startswith(b'{"jsonrpc"'), server.returncode) == (True, 0)
 
 
+@pytest.mark.requirement("FOL-04.6")
+def test_a_client_of_the_newest_protocol_needs_no_handshake(
+    tmp_path: Path, command_server: CommandServer
+) -> None:
+    """It asks what the server can do; a level of logging, which this protocol deprecates, is not among it."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    asked = [
+        {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {"_meta": meta}},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"_meta": meta}},
+    ]
+    with start(tmp_path, command_server.program) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write("".join(f"{json.dumps(each)}\n" for each in asked).encode())
+        server.stdin.flush()
+        answers = {
+            each["id"]: each["result"] for each in (json.loads(server.stdout.readline()) for _ in asked)
+        }
+        server.communicate(timeout=DEADLINE_S)
+    assert answers[1]["supportedVersions"] == ["2026-07-28"]
+    assert "logging" not in answers[1]["capabilities"]
+    assert "memory_search" in {tool["name"] for tool in answers[2]["tools"]}
+
+
 @pytest.mark.requirement("FOL-04.2")
 def test_what_is_no_protocol_is_refused(
     knowledge_url: str, tmp_path: Path, command_server: CommandServer
