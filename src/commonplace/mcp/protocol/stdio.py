@@ -149,7 +149,8 @@ class _ServerOutput(io.TextIOWrapper):
     """Standard output while a server runs: the library writes messages into its buffer; other text is an error."""
 
     def __init__(self, wire: Wire) -> None:
-        super().__init__(sys.stderr.buffer, encoding="utf-8", errors=LENIENT, line_buffering=True)
+        errors = os.fdopen(sys.stderr.fileno(), "wb", closefd=False)
+        super().__init__(errors, encoding="utf-8", errors=LENIENT, line_buffering=True)
         self._wire = wire
 
     @property
