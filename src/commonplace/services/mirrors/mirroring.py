@@ -25,7 +25,7 @@ from commonplace.core.errors import (
     StorageUnavailableError,
 )
 from commonplace.core.secrets import find_secret
-from commonplace.core.text import is_blank
+from commonplace.core.text import is_blank, plural
 from commonplace.knowledge import GLOBAL_SCOPE, Fact, KnowledgeMemory, MemoryType, Rule, short_id
 from commonplace.services.lineage.successors import successor
 from commonplace.services.mirrors.choosing import chosen
@@ -356,7 +356,9 @@ class MirrorKeeper:
         mode = real.stat().st_mode & 0o777 if real.exists() else READABLE
         write_text(real, after, mode=mode)
         change = MirrorChange.CHANGED if before else MirrorChange.WRITTEN
-        line = MirrorLine(change=change, file=path.name, text=f"{len(named)} memories", memory_id="")
+        line = MirrorLine(
+            change=change, file=path.name, text=plural(len(named), "memory", "memories"), memory_id=""
+        )
         update.lines.append(line)
 
     async def _standing(self, name: str) -> Fact | Rule | None:
