@@ -1,5 +1,6 @@
 """Closed sets and lists: checks of the values that callers pass."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, TypeVar, cast
@@ -25,6 +26,12 @@ def require_one_of(kind: type[_E], value: object, *, field: str) -> _E:
 def optional_one_of(kind: type[_E], value: object, *, field: str) -> _E | None:
     """Return a member, or ``None`` for ``None``; see :func:`require_one_of`."""
     return None if value is None else require_one_of(kind, value, field=field)
+
+
+def count_members(kind: type[_E], members: Iterable[_E]) -> dict[_E, int]:
+    """Return how often each member of an enumeration occurs, in its order."""
+    counts = Counter(members)
+    return {member: counts[member] for member in kind}
 
 
 def require_items(value: object, *, field: str) -> list[Any]:

@@ -17,6 +17,21 @@ from support.resident import PATIENT, RESIDENT, end
 pytestmark = pytest.mark.requirement("HST-01.1", "HST-02.1", "HST-03.1", "ONE-05.1")
 
 
+def run_client(commonplace: CommandLine, command: list[str], variables: dict[str, str]) -> None:
+    """Run a CLI in the workspace to its end."""
+    done = subprocess.run(
+        command,
+        cwd=commonplace.directory,
+        env=clean_environment(commonplace.home) | variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=3 * DEADLINE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("client", [CODEX, GEMINI, OPENCODE], ids=lambda client: client.name)
 def test_a_session_is_briefed_calls_a_tool_and_becomes_an_episode(
@@ -35,18 +50,7 @@ def test_a_session_is_briefed_calls_a_tool_and_becomes_an_episode(
         # opencode believes PWD rather than its current directory.
         own |= {"PWD": str(commonplace.directory), "COMMONPLACE_POSTGRES_URL": knowledge_url}
         own |= RESIDENT | PATIENT
-        environment = clean_environment(commonplace.home) | own
-        done = subprocess.run(
-            [client.name, *client.prompt("Which staging port?")],
-            cwd=commonplace.directory,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=3 * DEADLINE_S,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        run_client(commonplace, [client.name, *client.prompt("Which staging port?")], own)
         asked, answered = api.asked[0], api.asked[1]
 
     log = commonplace.home / "logs" / "hooks.log"
@@ -94,17 +98,7 @@ def test_a_session_without_a_transcript_is_briefed_and_leaves_no_episode(
         commonplace("workspace", "store", "The staging port is 5433", "--tag", "infra")
         own |= {"COMMONPLACE_POSTGRES_URL": knowledge_url} | RESIDENT | PATIENT
         program, *words = CODEX.prompt("Which staging port?")
-        done = subprocess.run(
-            ["codex", program, "--ephemeral", *words],
-            cwd=commonplace.directory,
-            env=clean_environment(commonplace.home) | own,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=3 * DEADLINE_S,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        run_client(commonplace, ["codex", program, "--ephemeral", *words], own)
         assert unescape(api.asked[0].text).count(") The staging port is 5433") == 1
     end(commonplace.home)
     log = commonplace.home / "logs" / "hooks.log"

@@ -2,6 +2,7 @@
 
 import errno
 import re
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import KnowledgeMemory, Narrowing
 from commonplace.services.mirrors import notes
 from commonplace.services.mirrors.forms import MirrorForm
-from commonplace.services.mirrors.mirroring import MirrorChange, MirrorKeeper, MirrorLine, summary
+from commonplace.services.mirrors.mirroring import MirrorChange, MirrorKeeper, MirrorLine
 from commonplace.services.mirrors.registry import Choice, Mirror, MirrorRegistry
 from commonplace.services.review import deleted_notes
 from commonplace.services.review.ids import ItemId
@@ -66,7 +67,7 @@ class Vault:
 
     async def counts(self) -> dict[str, int]:
         """Bring the mirror up to date, and return what changed."""
-        return {str(change): count for change, count in summary(await self.update()).items() if count}
+        return Counter(str(line.change) for line in await self.update())
 
     def note(self, text: str) -> Path:
         """Return the note with a text."""
@@ -129,15 +130,15 @@ async def test_a_mirror_shows_what_a_person_chose(vault: Vault, knowledge: Knowl
         allow_secrets=True,
     )
     lines = await vault.update()
-    assert summary(lines)[MirrorChange.WRITTEN] == 2
+    assert [line.change for line in lines].count(MirrorChange.WRITTEN) == 2
     (left,) = [line for line in lines if line.change is MirrorChange.SKIPPED]
     assert "password" in left.text
     assert "hunter2secret9" not in left.text
     assert {line.text for line in await vault.update(Choice.ALL)} >= {"Run the linter first"}
     assert not any("previous instructions" in path.read_text() for path in vault.path.iterdir())
     await knowledge.pin("rule", learned.id)
-    pinned = summary(await vault.update(Choice.PINNED))
-    assert pinned[MirrorChange.REMOVED] == 2
+    pinned = [line.change for line in await vault.update(Choice.PINNED)]
+    assert pinned.count(MirrorChange.REMOVED) == 2
     assert [path.stem for path in vault.path.iterdir()] == ["Run the linter first"]
 
 

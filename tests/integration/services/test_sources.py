@@ -1,8 +1,11 @@
 """Sources: folders of hosts that are followed."""
 
+import errno
 import json
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +14,11 @@ from commonplace.core.request_context import DEFAULT_TENANT
 from commonplace.core.sources import Source
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.services.sources.follower import SourceChange, SourceFollower, SourceLine, summary
+from commonplace.services.sources.follower import SourceChange, SourceFollower, SourceLine
 from commonplace.services.sources.registry import FollowedSource, SourceRegistry
 from commonplace.services.transfer.importers import ImportSource, source_of
+from commonplace.services.transfer.items import Unreadable
+from commonplace.services.transfer.markdown_notes import read_notes
 from support.facade import open_knowledge
 
 RULES = """# Before a commit
@@ -231,7 +236,7 @@ async def test_a_paused_source_is_left_alone_and_a_removed_one_retires_its_memor
     followed: Followed,
 ) -> None:
     """Unless they are kept."""
-    assert summary(await followed.follower.follow_all())[SourceChange.NEW] == 3
+    assert [line.change for line in await followed.follower.follow_all()] == [SourceChange.NEW] * 3
     paused = followed.registry.set_paused(followed.source, is_paused=True)
     followed.write("- Something else\n")
     assert await followed.follower.follow_all() == []
@@ -239,7 +244,7 @@ async def test_a_paused_source_is_left_alone_and_a_removed_one_retires_its_memor
     with pytest.raises(ConflictError, match="followed already"):
         followed.registry.add(followed.file, ImportSource.INSTRUCTIONS, "shop")
 
-    assert summary(await followed.follower.remove(paused))[SourceChange.RETIRED] == 3
+    assert [line.change for line in await followed.follower.remove(paused)] == [SourceChange.RETIRED] * 3
     assert await followed.rules() == {}
     with pytest.raises(NotFoundError):
         followed.registry.get(paused.id)
@@ -356,3 +361,39 @@ async def test_each_kind_is_found_read_once_and_followed(
     for memory in [*await knowledge.lists.facts(), *await knowledge.lists.rules()]:
         assert memory.metadata["followed"]["path"].startswith(str(folder))
         assert memory.trust in {Source.IMPORT, Source.DOCUMENT}
+
+
+@pytest.mark.requirement("FOL-01.5")
+async def test_a_folder_that_cannot_be_listed_retires_nothing(
+    knowledge: KnowledgeMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its notes count as known, and those of a folder that is a link are read."""
+    vault, elsewhere = tmp_path / "vault", tmp_path / "elsewhere"
+    (vault / "sub").mkdir(parents=True)
+    elsewhere.mkdir()
+    (vault / "sub" / "night.md").write_text("Backups run at night.")
+    (elsewhere / "gym.md").write_text("The gym is on Monday.")
+    (vault / "linked").symlink_to(elsewhere)
+    (elsewhere / "round").symlink_to(vault)
+    registry = SourceRegistry(tmp_path / "home")
+    follower = SourceFollower(registry, knowledge)
+    source = registry.add(vault, ImportSource.BASIC_MEMORY, "shop")
+    assert {line.text for line in await follower.follow(source)} == {
+        "Backups run at night.",
+        "The gym is on Monday.",
+    }
+    listed = os.scandir
+
+    def refused(path: str) -> Any:  # noqa: ANN401 - as the function in its place
+        if Path(path).name == "sub":
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return listed(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.scandir", refused)
+        with pytest.raises(StorageUnavailableError, match="Permission denied"):
+            await follower.follow(source)
+        imported = list(read_notes(vault))
+    assert await follower.follow(source) == []
+    assert [each.reason for each in imported if isinstance(each, Unreadable)] == ["Permission denied"]
+    assert len(imported) == 2

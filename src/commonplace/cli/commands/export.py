@@ -7,25 +7,23 @@ from typing import Annotated
 import typer
 
 from commonplace.apps import AppMemory
+from commonplace.cli.frame.change_report import change_report
 from commonplace.cli.frame.command import Answer, commands
 from commonplace.cli.frame.export_target import written
-from commonplace.cli.frame.output import TargetArgument, table
+from commonplace.cli.frame.output import TargetArgument
 from commonplace.cli.frame.project_scope import scope_of_option
 from commonplace.cli.frame.run import settings
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.request_context import DEFAULT_TENANT
-from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.operational import OperationalMemory
 from commonplace.services.mirrors.forms import MirrorForm
-from commonplace.services.mirrors.mirroring import MirrorKeeper, MirrorLine, summary
+from commonplace.services.mirrors.mirroring import MirrorChange, MirrorKeeper
 from commonplace.services.mirrors.registry import Choice, Mirror, MirrorRegistry
 from commonplace.services.transfer.exporting import export
 from commonplace.workspace import WorkspaceMemory
 
 app = typer.Typer(add_completion=False)
-
-TEXT_CHARS = 80
 
 
 @commands(app)("export")
@@ -98,7 +96,9 @@ async def _mirrored(mirror: Mirror) -> Answer:
     """Bring a mirror up to date, and return what changed."""
     async with KnowledgeMemory.open(settings(), tenant_id=mirror.tenant_id) as knowledge:
         lines = await MirrorKeeper(MirrorRegistry(settings().home), knowledge).update(mirror)
-    return _answer(mirror, lines)
+    title = f"{mirror.path} ({mirror.form.value}, for {mirror.scope})"
+    document = {"path": mirror.path, "form": mirror.form, "scope": mirror.scope}
+    return change_report(title, MirrorChange, lines, document)
 
 
 def _folder(form: MirrorForm, target: Path) -> Path:
@@ -115,23 +115,3 @@ def _folder(form: MirrorForm, target: Path) -> Path:
         expected = "a folder" if form is not MirrorForm.AGENTS_MD else "a folder, or a file that ends in .md"
         raise InvalidInputError("target", expected, str(target))
     return path
-
-
-def _answer(mirror: Mirror, lines: list[MirrorLine]) -> Answer:
-    counted = summary(lines)
-    numbers = ", ".join(f"{number} {change.value}" for change, number in counted.items() if number)
-    title = f"{mirror.path} ({mirror.form.value}, for {mirror.scope}): {numbers or 'nothing changed'}"
-    rows = [
-        (each.change, each.file, collapse_whitespace(each.text)[:TEXT_CHARS], each.memory_id)
-        for each in lines
-    ]
-    document = {
-        "path": mirror.path,
-        "form": mirror.form,
-        "scope": mirror.scope,
-        "changes": {change.value: number for change, number in counted.items()},
-        "lines": lines,
-    }
-    return Answer(
-        document, table("change", "file", "text", "memory", title=title, rows=rows) if rows else title
-    )

@@ -6,15 +6,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from commonplace.cli.frame.change_report import change_report
 from commonplace.cli.frame.command import Answer, commands, listing
-from commonplace.cli.frame.output import DryRunOption, shown, table
+from commonplace.cli.frame.output import DryRunOption, shown
 from commonplace.cli.frame.project_scope import scope_of_option
 from commonplace.cli.frame.run import settings
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError, InvalidInputError
-from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.services.sources.follower import SourceChange, SourceFollower, SourceLine, summary
+from commonplace.services.sources.follower import SourceChange, SourceFollower, SourceLine
 from commonplace.services.sources.registry import FollowedSource, SourceRegistry
 from commonplace.services.transfer.importers import ImportSource, source_of
 
@@ -23,7 +23,6 @@ app = typer.Typer(add_completion=False, no_args_is_help=True)
 SourceArgument = Annotated[
     str, typer.Argument(metavar="SOURCE", help="Id of a source, or its folder or file.")
 ]
-TEXT_CHARS = 80
 NOT_FOLLOWED = frozenset({ImportSource.JSONL, ImportSource.CSV, ImportSource.MARKDOWN})
 """Exports of commonplace itself."""
 
@@ -172,22 +171,5 @@ def _registry() -> SourceRegistry:
 
 
 def _answer(source: FollowedSource | None, lines: list[SourceLine]) -> Answer:
-    counted = summary(lines)
-    numbers = ", ".join(f"{number} {change.value}" for change, number in counted.items() if number)
-    named = f"{source.path} ({source.kind.value}, for {source.scope})" if source else "all sources"
-    title = f"{named}: {numbers or 'nothing changed'}"
-    rows = [
-        (each.change, each.file, collapse_whitespace(each.text)[:TEXT_CHARS], each.memory_id)
-        for each in lines
-    ]
-    document = {
-        "source": source,
-        "changes": {change.value: number for change, number in counted.items()},
-        "lines": lines,
-    }
-    unreadable = counted[SourceChange.UNREADABLE]
-    return Answer(
-        document,
-        table("change", "file", "text", "memory", title=title, rows=rows) if rows else title,
-        error="" if unreadable and unreadable == len(lines) else None,
-    )
+    title = f"{source.path} ({source.kind.value}, for {source.scope})" if source else "all sources"
+    return change_report(title, SourceChange, lines, {"source": source}, fault=SourceChange.UNREADABLE)

@@ -13,8 +13,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from fastmcp import FastMCP
-from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
-from mcp_types import DiscoverRequest, DiscoverResult, InitializeRequest, InitializeResult
 
 from commonplace.core.docstrings import documented
 from commonplace.core.errors import CommonplaceError
@@ -30,7 +28,7 @@ from commonplace.mcp.knowledge.prompts import add_prompts
 from commonplace.mcp.knowledge.resources import KnowledgeTexts
 from commonplace.mcp.protocol import stdio
 from commonplace.mcp.protocol.profiles import Profile, View
-from commonplace.mcp.protocol.server import new_server
+from commonplace.mcp.protocol.server import WithoutCapability, new_server
 from commonplace.mcp.protocol.tool import MemoryTool
 from commonplace.services.team_client import TeamClient
 
@@ -38,6 +36,9 @@ if TYPE_CHECKING:
     from commonplace.mcp.agent.caller_memories import CallerMemories
 
 _M = TypeVar("_M")
+
+NO_RESOURCES: Final = WithoutCapability("resources")
+"""Claude Code adds three tools of its own for resources to each request, which cost half as much as the eight tools."""
 
 SERVER_NAME: Final = "commonplace"
 INSTRUCTIONS: Final = """\
@@ -72,7 +73,7 @@ out secrets. Then tell me what you stored."""
 
 def build_server(memories: "Callable[[], Awaitable[CallerMemories]]", view: View) -> FastMCP:
     """Return the server with its eight tools; each call of a tool calls ``memories``."""
-    server = new_server(SERVER_NAME, instructions_for(view), middleware=[WithoutResources()])
+    server = new_server(SERVER_NAME, instructions_for(view), middleware=[NO_RESOURCES])
     for tool in build_tools(memories, view):
         server.add_tool(tool)
     return server
@@ -102,34 +103,6 @@ def build_tools(memories: "Callable[[], Awaitable[CallerMemories]]", view: View)
         tool.parameters = terse_schema(tool.parameters)
         tools.append(tool)
     return tools
-
-
-class WithoutResources(Middleware):
-    """Middleware that does not announce resources, because the server has none.
-
-    The library announces them always. Claude Code then adds three tools of its own for them to each request, which
-    cost half as much as the eight tools.
-    """
-
-    async def on_initialize(
-        self, context: MiddlewareContext[InitializeRequest], call_next: CallNext[Any, InitializeResult | None]
-    ) -> InitializeResult | None:
-        """Remove the resources from the capabilities."""
-        result = await call_next(context)
-        if result is not None:
-            result.capabilities.resources = None
-        return result
-
-    async def on_discover(
-        self,
-        context: MiddlewareContext[DiscoverRequest],
-        call_next: CallNext[DiscoverRequest, DiscoverResult | dict[str, Any]],
-    ) -> DiscoverResult | dict[str, Any]:
-        """Remove the resources from the capabilities of newer versions of the protocol."""
-        result = await call_next(context)
-        if isinstance(result, DiscoverResult):
-            result.capabilities.resources = None
-        return result
 
 
 class OpenedByFirstUse(Generic[_M]):

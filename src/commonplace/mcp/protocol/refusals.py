@@ -43,14 +43,14 @@ def _refusal_of(message: dict[str, Any]) -> LineRefusal | None:
     is_valid = isinstance(id_, str | int) and not isinstance(id_, bool)
     if "method" in message and "id" in message and not is_valid:
         return _no_message("expected an id that is a text or a whole number; a notification has none")
-    known = id_ if is_valid else None
+    answered_id = id_ if is_valid else None
     if message.get("jsonrpc") != "2.0":
-        return _no_message('expected "jsonrpc": "2.0"', known)
+        return _no_message('expected "jsonrpc": "2.0"', answered_id)
     is_answer = not {"result", "error"}.isdisjoint(message) and "method" not in message
     if not isinstance(message.get("method"), str) and not is_answer:
-        return _no_message("expected a method", known)
+        return _no_message("expected a method", answered_id)
     if not isinstance(message.get("params") or {}, dict):
-        return _no_message("expected an object as params", known)
+        return _no_message("expected an object as params", answered_id)
     return None
 
 

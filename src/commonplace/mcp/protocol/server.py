@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Final
 
 from fastmcp import FastMCP
 from fastmcp.exceptions import PromptError
@@ -37,18 +37,25 @@ class RefuseMissingArguments(Middleware):
         return await call_next(context)
 
 
-class HideLogging(Middleware):
-    """Middleware that does not offer the level of logging, which the protocol of 2026-07-28 deprecates."""
+class WithoutCapability(Middleware):
+    """Middleware that does not announce something that the library announces always.
+
+    Args:
+        name: The field of the capabilities, such as ``logging``.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     async def on_initialize(
         self,
         context: MiddlewareContext[InitializeRequest],
         call_next: CallNext[InitializeRequest, InitializeResult | None],
     ) -> InitializeResult | None:
-        """Answer the handshake of earlier protocols."""
+        """Answer the handshake of earlier versions of the protocol."""
         result = await call_next(context)
         if result is not None:
-            result.capabilities.logging = None
+            setattr(result.capabilities, self._name, None)
         return result
 
     async def on_discover(
@@ -59,13 +66,17 @@ class HideLogging(Middleware):
         """Answer a client without a handshake."""
         result = await call_next(context)
         if isinstance(result, DiscoverResult):
-            result.capabilities.logging = None
+            setattr(result.capabilities, self._name, None)
         return result
+
+
+NO_LOGGING: Final = WithoutCapability("logging")
+"""The protocol of 2026-07-28 deprecates the level of logging."""
 
 
 def new_server(name: str, instructions: str, *, middleware: Sequence[Middleware] = ()) -> FastMCP:
     """Return a server without tools, whose instructions clients show their model."""
-    checked = [RefuseMissingArguments(), HideLogging(), *middleware]
+    checked = [RefuseMissingArguments(), NO_LOGGING, *middleware]
     return FastMCP(
         name,
         instructions=instructions,

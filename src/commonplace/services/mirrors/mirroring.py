@@ -8,8 +8,8 @@ Source: MIR-01, MIR-02.
 """
 
 import asyncio
-from collections import Counter, defaultdict
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -383,12 +383,6 @@ def is_undecided(record: NoteRecord, memory: Fact | Rule) -> bool:
     """Return whether a person must still say what a deleted note means: nobody confirmed the memory since."""
     confirmed_at = memory.last_confirmed_at
     return record.deleted_at is None or confirmed_at is None or confirmed_at <= record.deleted_at
-
-
-def summary(lines: Iterable[MirrorLine]) -> Mapping[MirrorChange, int]:
-    """Return the number of lines of each change."""
-    counts = Counter(line.change for line in lines)
-    return {change: counts[change] for change in MirrorChange}
 
 
 def _rewrite(update: _Update, mark: str, memory: Fact | Rule, content: NoteContent) -> None:

@@ -6,10 +6,8 @@ which has another id, the registry knows the note.
 Source: MIR-01.
 """
 
-import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -19,7 +17,7 @@ import yaml
 from commonplace.core.atomic_write import write_text
 from commonplace.core.digests import digest_of
 from commonplace.services.mirrors.forms import NoteContent
-from commonplace.services.transfer.markdown_notes import SUFFIX
+from commonplace.services.transfer.markdown_notes import SUFFIX, note_paths
 from commonplace.services.transfer.own_texts import MARK, NAME
 
 READABLE: Final = 0o666
@@ -78,13 +76,13 @@ def notes_in(folder: Path) -> NotesOnDisk:
     Raises:
         OSError: A folder cannot be listed.
     """
-    found = NotesOnDisk()
-    for path in _paths(folder) if folder.is_dir() else ():
-        found.places.add(place_of(path, folder))
+    disk = NotesOnDisk()
+    for path in note_paths(folder) if folder.is_dir() else ():
+        disk.places.add(place_of(path, folder))
         note = read_note(path)
         if note is not None:
-            found.notes[note.mark].append(note)
-    return found
+            disk.notes[note.mark].append(note)
+    return disk
 
 
 def read_note(path: Path) -> MirrorNote | None:
@@ -156,22 +154,3 @@ def _parts(whole: str) -> tuple[str, str]:
         if _MARK.search(block[0]):
             break
     return whole[:end], whole[end:]
-
-
-def _paths(folder: Path) -> Iterator[Path]:
-    """Yield the paths named like notes below a folder, in order; hidden ones are skipped, and links followed once."""
-    seen: set[str] = set()
-    paths: list[Path] = []
-    for place, folders, files in os.walk(folder, followlinks=True, onerror=_raise):
-        real = os.path.realpath(place)
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        if real in seen:
-            folders.clear()
-            continue
-        seen.add(real)
-        paths += [Path(place, name) for name in files if name.lower().endswith(SUFFIX) and name[0] != "."]
-    yield from sorted(paths)
-
-
-def _raise(error: OSError) -> None:
-    raise error

@@ -11,7 +11,7 @@ from commonplace.services.review.ids import ItemId, ItemKind
 from commonplace.services.review.items import Item, Side, Topic
 
 
-async def list_items(memory: KnowledgeMemory, *, limit: int) -> list[Item]:
+async def list_items(knowledge: KnowledgeMemory, *, limit: int) -> list[Item]:
     """Return the memories of a tenant whose notes were deleted, and about which nobody decided since.
 
     Raises:
@@ -19,33 +19,33 @@ async def list_items(memory: KnowledgeMemory, *, limit: int) -> list[Item]:
         StorageUnavailableError: The server cannot be reached.
     """
     items: dict[str, Item] = {}
-    mirrors = await asyncio.to_thread(MirrorRegistry(memory.database.settings.home).list)
+    mirrors = await asyncio.to_thread(MirrorRegistry(knowledge.database.settings.home).list)
     for mirror in mirrors:
-        if mirror.tenant_id == memory.tenant_id:
+        if mirror.tenant_id == knowledge.tenant_id:
             for record in mirror.notes.values():
-                item = await _item(memory, record, mirror.path)
+                item = await _item(knowledge, record, mirror.path)
                 if item is not None and len(items) < limit:
                     items.setdefault(item.id, item)
     return list(items.values())
 
 
-async def _item(memory: KnowledgeMemory, record: NoteRecord, folder: Path) -> Item | None:
+async def _item(knowledge: KnowledgeMemory, record: NoteRecord, folder: Path) -> Item | None:
     if record.deleted_at is None:
         return None
     kind, _, id_ = record.memory.partition(":")
     try:
-        shown = await memory.read(kind, id_)
+        memory = await knowledge.read(kind, id_)
     except NotFoundError:
         return None
-    if not isinstance(shown, Fact | Rule) or not shown.is_current or not is_undecided(record, shown):
+    if not isinstance(memory, Fact | Rule) or not memory.is_current or not is_undecided(record, memory):
         return None
-    key = ItemId(kind=ItemKind.MEMORY, first=short_id(shown.memory_type, shown.id))
+    key = ItemId(kind=ItemKind.MEMORY, first=short_id(memory.memory_type, memory.id))
     return Item(
         id=str(key),
         topic=Topic.DELETED,
         reason=f"Its note in {folder} was deleted. If you confirm the memory, the next export writes it again.",
         about="",
-        sides=(Side(role="This", kind=shown.memory_type, id=str(shown.id), text=shown.content),),
+        sides=(Side(role="This", kind=memory.memory_type, id=str(memory.id), text=memory.content),),
         verdicts=key.verdicts,
         since=record.deleted_at,
     )

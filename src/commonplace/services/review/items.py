@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from commonplace.core.choices import count_members
+
 
 class Topic(StrEnum):
     """A kind of item, by the reason why it waits."""
@@ -147,5 +149,5 @@ class DecisionReceipt:
 
 def count_by_topic(items: Iterable[Item]) -> dict[Topic, int]:
     """Return the number of items by topic, without empty topics, in the order of :class:`Topic`."""
-    topics = [item.topic for item in items]
-    return {topic: topics.count(topic) for topic in Topic if topic in topics}
+    counts = count_members(Topic, (item.topic for item in items))
+    return {topic: count for topic, count in counts.items() if count}

@@ -7,8 +7,7 @@ Source: FOL-01.
 """
 
 import asyncio
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from difflib import SequenceMatcher
@@ -437,9 +436,3 @@ def _stored_id(receipt: EpisodeReceipt) -> UUID:
     if receipt.id is None:
         raise StorageUnavailableError(receipt.reason)
     return receipt.id
-
-
-def summary(lines: Iterable[SourceLine]) -> dict[SourceChange, int]:
-    """Return the number of lines of each change."""
-    counts = Counter(line.change for line in lines)
-    return {change: counts[change] for change in SourceChange}

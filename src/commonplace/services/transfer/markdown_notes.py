@@ -7,7 +7,7 @@ the other fields and the text of the note are read.
 import codecs
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -49,7 +49,11 @@ def read_notes(path: Path) -> Iterator[MarkdownNote | Unreadable]:
     A note that cannot be read is yielded as ``Unreadable``.
     """
     root = path if path.is_dir() else path.parent
-    for file in note_paths(path):
+    errors: list[OSError] = []
+    paths = note_paths(path, errors.append)
+    for error in errors:
+        yield Unreadable(place=str(error.filename), reason=error.strerror or str(error))
+    for file in paths:
         place = str(file.relative_to(root))
         try:
             yield read_note(file, place)
@@ -57,15 +61,33 @@ def read_notes(path: Path) -> Iterator[MarkdownNote | Unreadable]:
             yield Unreadable(place=place, reason=str(error))
 
 
-def note_paths(path: Path) -> list[Path]:
-    """Return the paths that are named like notes below a folder, in order; the path itself if it is no folder."""
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def note_paths(path: Path, on_error: Callable[[OSError], None] = _raise) -> list[Path]:
+    """Return the paths that are named like notes below a folder, in order; the path itself if it is no folder.
+
+    Folders that are links are listed too, each folder once.
+
+    Args:
+        path: The folder.
+        on_error: Takes the error of a folder that cannot be listed. By default it is raised, so that nobody takes the
+            notes of the folder for deleted.
+    """
     if not path.is_dir():
         return [path]
     paths: list[Path] = []
-    for folder, folders, files in os.walk(path):
+    listed: set[str] = set()
+    for place, folders, files in os.walk(path, followlinks=True, onerror=on_error):
+        real = os.path.realpath(place)
+        if real in listed:
+            folders.clear()
+            continue
+        listed.add(real)
         folders[:] = [name for name in folders if not name.startswith(".")]
         names = [name for name in (*folders, *files) if name.lower().endswith(SUFFIX)]
-        paths += [Path(folder, name) for name in names if not name.startswith(".")]
+        paths += [Path(place, name) for name in names if not name.startswith(".")]
     return sorted(paths)
 
 
