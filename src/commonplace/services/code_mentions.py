@@ -1,4 +1,4 @@
-"""What a line names of a project: files, commands, and words of a file. Pure.
+"""Finds the files, commands and words of files that a line mentions. Pure.
 
 A word is a name in backticks or the number of a port, in a line that names a file: "`parse_limits` in
 `src/api/limits.py`", "port 5433 in `compose.yaml`".

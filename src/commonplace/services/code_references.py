@@ -110,7 +110,7 @@ class CodeReferences:
             self._sights[mention.name] = _Sight(reference=mention.name, day=self._today.isoformat())
             return ""
         sight = self._sights.get(mention.name)
-        if sight is None or (mention.word and not self._can_read(mention.path)):
+        if sight is None or (mention.word and not self._is_whole(mention.path)):
             return ""
         if sight.moved is None and mention.path and not mention.word and self._asked_git < MOST_MOVES:
             self._asked_git += 1
@@ -134,6 +134,10 @@ class CodeReferences:
             return (self._project / path).exists()
         except OSError:
             return False
+
+    def _is_whole(self, path: str) -> bool:
+        """Return whether all of a file was searched, so that a word that was not found is not there."""
+        return self._can_read(path) and (self._project / path).stat().st_size <= MOST_SEARCHED_BYTES
 
     def _can_read(self, path: str) -> bool:
         """Return whether the text of a file is known; the first files of a block are read."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.services.code_references import CodeReferences
+from commonplace.services.code_references import MOST_SEARCHED_BYTES, CodeReferences
 
 pytestmark = pytest.mark.requirement("FOL-03.1")
 
@@ -109,6 +109,8 @@ def test_a_word_that_went_from_a_file_is_said(project: Project) -> None:
         f"{lines[0]} (LIMIT in src/api/limits.py was there on 3 Nov 2026, and is not now)",
         f"{lines[1]} (5433 in compose.yaml was there on 3 Nov 2026, and is not now)",
     ]
+    project.write("src/api/limits.py", "x\n" * MOST_SEARCHED_BYTES + "LIMIT = 3\n")
+    assert project.checked(lines[0]) == [lines[0]], "nobody looked at the end of the file"
     (project.folder / "compose.yaml").unlink()
     assert project.checked(lines[1]) == [f"{lines[1]} (compose.yaml was there on 3 Nov 2026, and is not now)"]
 

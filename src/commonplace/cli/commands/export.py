@@ -33,7 +33,9 @@ async def export_memories(
     tenant: Annotated[str | None, typer.Option(help="Tenant whose knowledge memory is exported.")] = None,
     form: Annotated[
         MirrorForm | None,
-        typer.Option("--to", help="Keep facts and rules in TARGET in the form of this host, or as a vault."),
+        typer.Option(
+            "--to", help="Keep facts and rules in TARGET, in the format of this host or as a vault."
+        ),
     ] = None,
     project: Annotated[
         str | None,
@@ -60,8 +62,8 @@ async def export_memories(
     and memories that were superseded. It omits forgotten memories. `commonplace import` reads it back and says what it
     cannot restore; `commonplace backup` keeps everything. An export that fails leaves no file.
 
-    With --to, chosen facts and rules of one project stand in a folder in the form of a host, in files or lines of
-    their own. Run it again to bring the folder up to date: a note that you edited changes its memory, and a note that
+    With --to, chosen facts and rules of one project are written in the format of a host, in files or lines of their
+    own. Run it again to bring the folder up to date: a note that you edited changes its memory, and a note that
     you deleted becomes a question in `commonplace review`.
     """
     tenant_id = DEFAULT_TENANT if tenant is None else tenant

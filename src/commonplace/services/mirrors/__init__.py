@@ -1,5 +1,5 @@
-"""Mirrors: folders where chosen facts and rules stand in the form of an agent host, or as notes of a vault.
+"""Mirrors: folders that are kept up to date with chosen facts and rules, in the format of a host or as notes of a vault.
 
-:mod:`.forms` writes memories as each host does, :mod:`.notes` finds and changes notes on disk, :mod:`.registry` holds
-the mirrors of a home, and :mod:`.mirroring` brings a mirror and the memory up to date with each other.
+:mod:`.forms` has the formats, :mod:`.notes` reads and writes notes on disk, :mod:`.registry` holds the mirrors of a
+home, and :mod:`.mirroring` reads edits from a mirror and writes memories into it.
 """

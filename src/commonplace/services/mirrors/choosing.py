@@ -17,8 +17,7 @@ from commonplace.services.transfer.exporting import PAGE, all_of
 async def chosen(memory: KnowledgeMemory, mirror: Mirror) -> list[Fact | Rule]:
     """Return the current facts and rules of a mirror's scope that it shows, the oldest first.
 
-    What prompts leave out, because it looks like an instruction, is left out, and so is what was read from the mirror's
-    own folder.
+    Memories in quarantine are left out, and those that were read from the mirror's own folder.
 
     Raises:
         StorageError: The memories cannot be read.

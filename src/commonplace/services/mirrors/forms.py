@@ -54,7 +54,7 @@ class NoteContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """What a form writes.
+    """The layout of the files of a form.
 
     Attributes:
         note: Makes the note of a memory; ``None`` for a form without notes.

@@ -61,7 +61,7 @@ class MirrorChange(StrEnum):
     DELETED = "deleted"
     """The note was deleted, and review asks whether to forget its memory."""
     SKIPPED = "skipped"
-    """Nothing was done with the note or the memory, for the reason that the line tells."""
+    """The note or memory stays as it is; the line has the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The mirrors of a home, in ``mirrors.json``: what was written where, without its text.
+"""The mirrors of a home, in ``mirrors.json``, with a record of each note that has no text of it.
 
 Source: MIR-01.
 """
@@ -30,13 +30,13 @@ class Choice(StrEnum):
 
     PINNED = "pinned"
     CONFIRMED = "confirmed"
-    """What a person wrote, confirmed or pinned."""
+    """Memories that a person wrote, confirmed or pinned."""
     ALL = "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteRecord:
-    """What was written into a note.
+    """The record of a note, from the last time it was written or read.
 
     Attributes:
         memory: The type and id of the memory that the note shows now.

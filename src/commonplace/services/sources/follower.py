@@ -107,7 +107,7 @@ class SourceLine:
 
 @dataclass(slots=True)
 class _FileContent:
-    """What a file holds.
+    """The memories in a file.
 
     Attributes:
         drafts: Its memories, by the digest of their text.

@@ -1,4 +1,4 @@
-"""What was read of a source: a line for each file in ``sources/ID.jsonl``.
+"""Records of the files of a source that were read, a line for each in ``sources/ID.jsonl``.
 
 A line has digests of texts, not the texts; an erasure removes the line of a file that names its subject. A line is
 appended when its file was read, and the last line of a file counts, so that a killed process loses at most the file
