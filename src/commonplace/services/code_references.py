@@ -137,7 +137,11 @@ class CodeReferences:
 
     def _is_whole(self, path: str) -> bool:
         """Return whether all of a file was searched, so that a word that was not found is not there."""
-        return self._can_read(path) and (self._project / path).stat().st_size <= MOST_SEARCHED_BYTES
+        try:
+            size = (self._project / path).stat().st_size
+        except OSError:
+            return False
+        return self._can_read(path) and size <= MOST_SEARCHED_BYTES
 
     def _can_read(self, path: str) -> bool:
         """Return whether the text of a file is known; the first files of a block are read."""

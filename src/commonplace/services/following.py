@@ -9,8 +9,9 @@ from typing import Final
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.services.mirrors.mirroring import MirrorChange, MirrorKeeper
+from commonplace.services.mirrors.mirroring import MirrorKeeper
 from commonplace.services.mirrors.registry import MirrorRegistry
+from commonplace.services.mirrors.update import MirrorChange
 from commonplace.services.sources.follower import SourceChange, SourceFollower
 from commonplace.services.sources.registry import LOCK_TIMEOUT_S, SourceRegistry
 

@@ -16,8 +16,9 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import KnowledgeMemory, Narrowing
 from commonplace.services.mirrors import notes
 from commonplace.services.mirrors.forms import MirrorForm
-from commonplace.services.mirrors.mirroring import MirrorChange, MirrorKeeper, MirrorLine
+from commonplace.services.mirrors.mirroring import MirrorKeeper
 from commonplace.services.mirrors.registry import Choice, Mirror, MirrorRegistry
+from commonplace.services.mirrors.update import MirrorChange, MirrorLine
 from commonplace.services.review import deleted_notes
 from commonplace.services.review.ids import ItemId
 from commonplace.services.review.items import ReviewVerdict, Topic

@@ -18,8 +18,9 @@ from commonplace.core.request_context import DEFAULT_TENANT
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.operational import OperationalMemory
 from commonplace.services.mirrors.forms import MirrorForm
-from commonplace.services.mirrors.mirroring import MirrorChange, MirrorKeeper
+from commonplace.services.mirrors.mirroring import MirrorKeeper
 from commonplace.services.mirrors.registry import Choice, Mirror, MirrorRegistry
+from commonplace.services.mirrors.update import MirrorChange
 from commonplace.services.transfer.exporting import export
 from commonplace.workspace import WorkspaceMemory
 

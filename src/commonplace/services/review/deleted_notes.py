@@ -5,7 +5,7 @@ from pathlib import Path
 
 from commonplace.core.errors import NotFoundError
 from commonplace.knowledge import Fact, KnowledgeMemory, Rule, short_id
-from commonplace.services.mirrors.mirroring import is_undecided
+from commonplace.services.mirrors.edits import is_undecided
 from commonplace.services.mirrors.registry import MirrorRegistry, NoteRecord
 from commonplace.services.review.ids import ItemId, ItemKind
 from commonplace.services.review.items import Item, Side, Topic
