@@ -377,6 +377,20 @@ async def test_a_note_that_cannot_be_written_stops_no_other(
     assert await vault.counts() == {"written": 1}
 
 
+async def test_what_a_killed_process_left_is_completed(vault: Vault) -> None:
+    """It wrote one of two notes and a part of the other, and stored no record; a person's hidden files stay."""
+    await vault.update()
+    vault.registry.remove(vault.form, vault.path)
+    vault.note(RULE).rename(vault.path / f".rule.md.{'0' * 32}")
+    (vault.path / ".mine.md.bak").write_text("mine")
+    assert await vault.counts() == {"written": 1}
+    assert sorted(path.name for path in vault.path.iterdir()) == [
+        ".mine.md.bak",
+        "Ask Ada before you deploy on a Friday.md",
+        "staging port.md",
+    ]
+
+
 async def test_a_path_is_the_mirror_of_one_project(vault: Vault) -> None:
     """Of another one, its notes would be deleted; it can be ended, and its files stay."""
     await vault.update()

@@ -25,6 +25,7 @@ READABLE: Final = 0o666
 
 _BLOCK: Final = re.compile(r"---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*(?:\n|\Z)\n*", re.DOTALL | re.MULTILINE)
 _MARK: Final = re.compile(rf"^[\"']?{MARK}[\"']?[ \t]*:\s*[\"']?({NAME.pattern})", re.MULTILINE)
+_DRAFT: Final = re.compile(rf"\..*{re.escape(SUFFIX)}\.[0-9a-f]{{32}}")
 _DESCRIPTION: Final = re.compile(r"^description:.*\n(?![ \t])", re.MULTILINE)
 
 
@@ -116,6 +117,17 @@ def write_note(folder: Path, content: NoteContent, taken: set[str]) -> MirrorNot
     front = yaml.safe_dump(dict(content.fields), sort_keys=False, allow_unicode=True, width=10_000)
     write_text(path, f"---\n{front}---\n\n{content.text}\n", mode=READABLE)
     return MirrorNote(path=path, mark=content.fields[MARK], text=content.text)
+
+
+def remove_drafts(folder: Path) -> None:
+    """Delete the drafts that a killed process left in a folder; see :mod:`commonplace.core.atomic_write`.
+
+    Raises:
+        OSError: One cannot be deleted.
+    """
+    for path in folder.glob(f".*{SUFFIX}.*"):
+        if _DRAFT.fullmatch(path.name):
+            path.unlink(missing_ok=True)
 
 
 def rewrite_note(note: MirrorNote, content: NoteContent) -> bool:

@@ -20,6 +20,7 @@ from commonplace.services.mirrors.notes import (
     READABLE,
     MirrorNote,
     read_note,
+    remove_drafts,
     rewrite_note,
     text_digest,
     write_note,
@@ -52,6 +53,7 @@ def _write_notes(update: MirrorUpdate, memories: Sequence[Fact | Rule]) -> None:
     marks = defaultdict[str, list[str]](list)
     for mark, record in update.records.items():
         marks[record.memory].append(mark)
+    remove_drafts(update.mirror.path)
     taken = {path.name.casefold() for path in update.mirror.path.glob("*")}
     for memory in memories:
         content = update.layout.note(memory)
