@@ -203,7 +203,7 @@ def test_a_prompt_brings_what_the_briefing_left_out(
     text = told(claude.api.asked[0])
     briefing, _, prompt = text.partition("UserPromptSubmit hook success: ")
     assert "SessionStart:startup hook success: <commonplace_memory>" in briefing
-    assert "shelf 11" in briefing
+    assert "stands on shelf " in briefing
     assert "grey valve" not in briefing
     assert "The boiler shows error E9" in prompt
     assert text.count("The boiler shows error E9") == 1
