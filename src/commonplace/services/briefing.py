@@ -46,7 +46,7 @@ from commonplace.knowledge import (
 from commonplace.language.relative_days import lines_with_past, with_dates
 from commonplace.prompts.data_lines import data_line
 from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
-from commonplace.services.code_references import CodeReferences
+from commonplace.services.code.references import CodeReferences
 from commonplace.services.health import Aspect, notice_of, read_health, warnings_of
 from commonplace.services.named_services import lessons_for, project_text
 from commonplace.services.opening import Memories, OpenedMemories

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.operational import MemoryContext, OperationalMemory
-from commonplace.services.project_files import beginning
+from commonplace.services.code.project_code import beginning
 
 PROJECT_FILES: Final = (
     "README*",

@@ -15,6 +15,7 @@ from commonplace.core.settings import Settings
 from commonplace.core.sources import Source
 from commonplace.knowledge import FactDraft, RuleDraft
 from commonplace.mcp.agent.caller_memories import CallerMemories
+from commonplace.mcp.agent.code_checks import CheckCode
 from commonplace.mcp.agent.server import build_server
 from commonplace.mcp.protocol.profiles import View
 from commonplace.services.briefing import build_briefing
@@ -61,7 +62,10 @@ async def agent(memories: Memories, settings: Settings) -> AsyncIterator[Client[
         context = RequestContext(tenant_id=memories.knowledge.tenant_id, actor="mcp")
         return CallerMemories(opened, settings, caller=context, brief=brief, own=OWN)
 
-    async with Client(build_server(caller, View(butler=OWN))) as client:
+    view = View(butler=OWN)
+    server = build_server(caller, view)
+    server.add_middleware(CheckCode(settings, view))
+    async with Client(server) as client:
         yield client
 
 
@@ -269,3 +273,22 @@ async def test_an_agent_names_the_memory_that_a_new_one_corrects(agent: Client[A
     add = {"kind": "rule", "text": "Deploy whenever you like", "replaces": persons.entry.id}
     assert "commonplace review" in (await ask(agent, "memory_add", **add))["note"]
     assert (await person.show(persons.entry.id)).replaced_by is None
+
+
+@pytest.mark.requirement("FOL-03.3")
+async def test_answers_say_what_went_or_changed_in_the_code(agent: Client[Any], settings: Settings) -> None:
+    """With the note of a memory, which comes after the others, until somebody confirms it."""
+    limits = settings.workspace / "limits.py"
+    limits.write_text("LIMIT = 3\n")
+    text = "`LIMIT` in limits.py caps the rate of the gateway"
+    fact = await ask(agent, "memory_add", **FACT | {"text": text})
+    await ask(agent, "memory_add", kind="note", text="The gateway has a rate")
+    first = (await ask(agent, "memory_search", query=text))["results"]
+    assert [each["id"][0] for each in first] == ["f", "w"]
+    limits.write_text("LIMIT = 8\n")
+    current, outdated = (await ask(agent, "memory_search", query=text))["results"]
+    assert (current["id"][0], outdated["id"]) == ("w", fact["id"])
+    assert "LIMIT in limits.py has changed since" in outdated["note"]
+    assert "has changed" in (await ask(agent, "memory_get", memory_id=fact["id"]))["note"]
+    await ask(agent, "memory_confirm", memory_id=fact["id"])
+    assert (await ask(agent, "memory_search", query=text))["results"] == first

@@ -15,7 +15,7 @@ from commonplace.language.relative_days import lines_with_past
 from commonplace.operational import OperationalMemory
 from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed_data
 from commonplace.services.briefing import HOST_STYLE, BriefingPart, sessions_block, with_short_ids
-from commonplace.services.code_references import CodeReferences
+from commonplace.services.code.references import CodeReferences
 from commonplace.services.named_services import lessons_for
 from commonplace.services.team_client import TeamClient
 from commonplace.workspace import HEADER, WorkspaceMemory

@@ -20,6 +20,7 @@ from commonplace.core.request_context import DEFAULT_TENANT, RequestContext
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp.agent import forwarding
+from commonplace.mcp.agent.code_checks import CheckCode
 from commonplace.mcp.agent.schemas import terse_schema
 from commonplace.mcp.agent.tools import TOOLS
 from commonplace.mcp.knowledge import server as knowledge
@@ -210,6 +211,8 @@ async def serve_stdio(settings: Settings, view: View, *, service: TeamClient | N
     async with AsyncExitStack() as stack:
         facts = await stack.enter_async_context(knowledge.open_for_stdio(settings))
         server = build_server(HomeMemories(settings, stack, facts, view, service), view)
+        if view.butler is not None:
+            server.add_middleware(CheckCode(settings, view))
         if service is None:
             server.add_middleware(knowledge.BeginAfterHandshake(facts))
         else:

@@ -1,5 +1,6 @@
 """The catalog: one set of verbs over all memories."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -33,6 +34,7 @@ from commonplace.services.catalog.lessons import Lessons
 from commonplace.services.catalog.notes import Notes
 from commonplace.services.catalog.rule_remarks import rule_note
 from commonplace.services.catalog.shelf import Shelf, ShelfChange
+from commonplace.services.code.sights import confirm_references
 from commonplace.services.memory_ids import FORMS, MemoryId, MemoryKind, is_beginning, parse_memory_id
 from commonplace.services.opening import OpenedMemories
 from commonplace.workspace import Note, remark_on
@@ -52,6 +54,7 @@ class Catalog:
 
     def __init__(self, memories: OpenedMemories, home: Path, *, clock: Clock = utc_now) -> None:
         self._memories = memories
+        self._home = home
         self._journal = Journal(home)
         self._clock = clock
 
@@ -214,9 +217,13 @@ class Catalog:
         return replace(change, before=before.content)
 
     async def confirm(self, memory_id: str) -> CatalogChange:
-        """Say that a memory still holds, so that it does not fade. For errors see :meth:`edit`."""
+        """Say that a memory still holds, so that it does not fade. For errors see :meth:`edit`.
+
+        What it names of code is taken as it is now.
+        """
         entry, instead_of = await self._current(memory_id)
         done = await self._shelf(entry.kind).confirm(entry.memory_id)
+        await asyncio.to_thread(confirm_references, self._home, (entry.text, entry.content))
         return self._kept(Verb.CONFIRM, done, instead_of=instead_of)
 
     async def pin(self, memory_id: str, *, pinned: bool = True) -> CatalogChange:

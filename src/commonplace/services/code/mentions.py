@@ -1,7 +1,7 @@
 """Finds the files, commands and words of files that a line mentions. Pure.
 
-A word is a name in backticks or the number of a port, in a line that names a file: "`parse_limits` in
-`src/api/limits.py`", "port 5433 in `compose.yaml`".
+A word is a name in backticks or a number, in a line that names a file: "`parse_limits` in `src/api/limits.py`", "waits
+90 s, see `compose.yaml`".
 
 Source: FOL-03.
 """
@@ -22,7 +22,14 @@ _FILE: Final = re.compile(
     r"(?<![\w:/.@~-])(?:\./)?((?:[\w.-]+/)*[\w-][\w.-]*\.[A-Za-z]\w{0,9}|(?:[\w.-]+/)+[\w.-]+)(?![\w/@])"
 )
 _COMMAND: Final = re.compile(r"\b(make|npm run|yarn|pnpm|just)\s+([a-z][\w:-]*)")
-_WORD: Final = re.compile(r"`(?:[A-Za-z_]\w*(?:\.|::|#))*([A-Za-z_]\w{2,})(?:\(\))?`|\b[Pp]ort (\d{2,5})\b")
+_SYMBOL: Final = re.compile(r"`(?:[A-Za-z_]\w*(?:\.|::|#))*([A-Za-z_]\w{2,})(?:\(\))?`")
+_PORT: Final = re.compile(r"\b[Pp]ort (\d{2,5})\b")
+_NUMBER: Final = re.compile(
+    r"(?<![\w.,:/#@-])(?!(?:19|20)\d\d\b)(\d{2,7})"
+    r"(?=\s?(?:%|ms|[smhd]|[kMG]i?B)?(?:[\s,;)]|\.?$|\. ))"
+    r"(?!\s(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
+)
+"""A number that is no year and no day of a date."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +39,17 @@ class CodeMention:
     Attributes:
         name: As a record and a remark say it: ``src/a.py``, ``make deploy``, ``LIMIT in src/a.py``.
         path: The file; empty for a command.
-        word: The word in the file; empty for the file itself.
+        word: The symbol or number in the file; empty for the file itself.
     """
 
     name: str
     path: str = ""
     word: str = ""
+
+    @property
+    def is_symbol(self) -> bool:
+        """Whether it is a symbol, whose lines tell what it does; the lines of a number may be about anything."""
+        return bool(self.word) and not self.word.isdigit()
 
 
 def mentions_in(line: str) -> list[CodeMention]:
@@ -50,6 +62,6 @@ def _mentions(line: str) -> Iterator[CodeMention]:
         yield CodeMention(name=f"{command[1]} {command[2]}")
     paths = [match[1] for match in _FILE.finditer(line) if ".." not in match[1].split("/")]
     yield from (CodeMention(name=path, path=path) for path in paths)
-    words = [match[1] or match[2] for match in _WORD.finditer(line)]
+    words = [match[1] for pattern in (_SYMBOL, _PORT, _NUMBER) for match in pattern.finditer(line)]
     for path, word in product(dict.fromkeys(paths[:MOST_FILES]), dict.fromkeys(words)):
         yield CodeMention(name=f"{word} in {path}", path=path, word=word)

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.services.code_references import MOST_SEARCHED_BYTES, CodeReferences
+from commonplace.services.code.project_code import MOST_SEARCHED_BYTES
+from commonplace.services.code.references import CodeReferences
+from commonplace.services.code.sights import confirm_references, record_file
 
 pytestmark = pytest.mark.requirement("FOL-03.1")
 
@@ -122,3 +124,80 @@ def test_a_damaged_record_is_begun_anew(project: Project) -> None:
     record.write_text("{")
     assert project.checked(LIMITS) == [LIMITS]
     assert "2026-11-03" in record.read_text()
+
+
+@pytest.mark.requirement("FOL-03.2")
+def test_a_symbol_whose_lines_changed_is_said(project: Project) -> None:
+    """New uses and another indentation change nothing; a memory of another text begins with the file as it is now."""
+    line = "- `LIMIT` in src/api/limits.py caps the rate (confidence: 0.90, as of 2026-11-03) [f:3k7q2]"
+    project.write("src/api/limits.py", "LIMIT = 3\nprint(LIMIT)\n")
+    assert project.checked(line) == [line]
+    project.write("src/api/limits.py", "if FAST:\n    LIMIT = 3\nprint(LIMIT)\nlog(LIMIT)\n")
+    assert project.checked(line, OTHER, day=5) == [line, OTHER]
+    project.write("src/api/limits.py", "LIMIT = 8\nprint(LIMIT)\n")
+    faded = line.replace("0.90", "0.85")
+    remark = "(LIMIT in src/api/limits.py has changed since 3 Nov 2026)"
+    assert project.checked(faded, OTHER, day=9) == [OTHER, f"{faded} {remark}"]
+    assert project.checked(line.replace("caps", "limits"), day=9) == [line.replace("caps", "limits")]
+
+
+@pytest.mark.requirement("FOL-03.2")
+def test_a_file_that_changed_for_the_most_part_is_said(project: Project) -> None:
+    """A file that grows, or of which a half was written anew, is the same file."""
+    lines = [f"rule {number}\n" for number in range(400)]
+    project.write("src/api/limits.py", "".join(lines))
+    assert project.checked(LIMITS) == [LIMITS]
+    project.write("src/api/limits.py", "".join(lines[100:]) + "new\n" * 900)
+    assert project.checked(LIMITS, day=4) == [LIMITS]
+    project.write("src/api/limits.py", "".join(lines[:40]) + "new\n" * 360)
+    assert project.checked(LIMITS, OTHER, day=5) == [
+        OTHER,
+        f"{LIMITS} (most of src/api/limits.py has changed since 3 Nov 2026)",
+    ]
+
+
+@pytest.mark.requirement("FOL-03.2")
+def test_a_number_that_went_from_a_file_is_said(project: Project) -> None:
+    """Dates and years are no numbers, and lines with a number may change: they may be about anything."""
+    line = "- Requests wait 90 s since 14 Nov 2026 (2026-11-14), see src/api/limits.py"
+    rest = "".join(f"rule: {number}\n" for number in range(9))
+    project.write("src/api/limits.py", f"timeout: 90s\nretries: 14\nyear = 2026\n{rest}")
+    assert project.checked(line) == [line]
+    project.write("src/api/limits.py", f"timeout: 90\nold_timeout: 30\n{rest}")
+    assert project.checked(line) == [line]
+    project.write("src/api/limits.py", f"timeout: 120s\nold_timeout: 30\n{rest}")
+    remark = "90 in src/api/limits.py was there on 3 Nov 2026, and is not now"
+    assert project.checked(line) == [f"{line} ({remark})"]
+
+
+@pytest.mark.requirement("FOL-03.3")
+def test_what_was_confirmed_is_taken_as_it_is_now(project: Project) -> None:
+    """Of the memory that was confirmed, whatever block it stands in, and in every project; of no other."""
+    fact = (
+        "- [shop] [limit]: `LIMIT` in src/api/limits.py is 3 (confidence: 1.00, as of 2026-11-03) [f:6dmpj]"
+    )
+    note = "- (w:1, 2026-11-03) Look at `LIMIT` in src/api/limits.py"
+    project.checked(fact, note)
+    project.write("src/api/limits.py", "LIMIT = 8\n" * 40)
+    confirm_references(project.home, ["`LIMIT` in src/api/limits.py is 3"])
+    remark = "LIMIT in src/api/limits.py has changed since 3 Nov 2026"
+    assert project.checked(fact, note, day=9) == [fact, f"{note} ({remark})"]
+
+
+def test_a_record_of_an_earlier_release_is_read(project: Project) -> None:
+    """It had no samples."""
+    file = record_file(project.home, project.folder)
+    file.parent.mkdir(parents=True)
+    file.write_text('{"reference": "src/gone.py", "day": "2026-10-30", "moved": null}\n')
+    line = "- See src/gone.py"
+    assert project.checked(line) == [f"{line} (src/gone.py was there on 30 Oct 2026, and is not now)"]
+
+
+def test_texts_are_checked_too(project: Project) -> None:
+    """As answers hold them: without the frame of a block, and on several lines."""
+    references = CodeReferences(project.folder, project.home, today=date(2026, 11, 3))
+    texts = ["Limits:\n\n`LIMIT` in src/api/limits.py", "Ask Ada"]
+    assert references.remarks(texts) == ["", ""]
+    (project.folder / "src/api/limits.py").unlink()
+    later = CodeReferences(project.folder, project.home, today=date(2026, 11, 9))
+    assert later.remarks(texts) == ["src/api/limits.py was there on 3 Nov 2026, and is not now", ""]
