@@ -52,7 +52,7 @@ class RetrievalConfig(BaseModel):
     min_relevance: Share = DEFAULT_MIN_RELEVANCE
     """Minimum relevance of recalls and blocks: the similarity that the best memory must have; 0 for no minimum."""
     reranks: bool = True
-    """Whether the reranker reads the memories of a block with the prompt, and keeps those that help with it."""
+    """Whether the reranker reads the nearest memories together with the topic of a recall or the prompt of a block."""
     quarantine: bool = True
     """Whether recalls and blocks leave out memories with flags until a person confirms them."""
     show_sources: bool = False

@@ -36,27 +36,55 @@ class Reading(NamedTuple):
 def helpful(
     judged: Sequence[Relevance], readings: Sequence[Reading], *, min_relevance: float
 ) -> list[Relevance]:
-    """Return the memories that help with a prompt, the most helpful first, with their helpfulness as relevance.
+    """Return the memories that help with a prompt, the most helpful first; for their relevance see :func:`by_help`.
 
     Args:
         judged: The memories nearest to the prompt.
         readings: The odds and the importance of each of them.
         min_relevance: The minimum helpfulness of the best memory, from 0.0 to 1.0; 0.0 returns all.
     """
-    scores = [_score(each, reading) for each, reading in zip(judged, readings, strict=True)]
-    best_first = sorted(zip(scores, judged, strict=True), key=lambda each: -each[0])
-    read = [(score, replace(each, relevance=_share(score))) for score, each in best_first]
-    if min_relevance > 0.0 and read:
-        best, first = read[0]
-        is_enough = first.relevance >= min_relevance
-        read = [each for each in read if is_enough and each[0] >= best - BEHIND_BEST]
-    return [each for _, each in read]
+    ranked = by_help(judged, readings)
+    if min_relevance <= 0.0 or not ranked:
+        return ranked
+    scores = {each.place: score for each, score in zip(judged, _scores(judged, readings), strict=True)}
+    best = max(scores.values())
+    if _helpfulness(best) < min_relevance:
+        return []
+    return [each for each in ranked if scores[each.place] >= best - BEHIND_BEST]
 
 
-def _score(judged: Relevance, reading: Reading) -> float:
-    importance = IMPORTANCE_WEIGHT * (reading.importance - DEFAULT_IMPORTANCE)
-    return reading.odds + LIKENESS_WEIGHT * judged.likeness + importance - USUAL
+def by_help(judged: Sequence[Relevance], readings: Sequence[Reading]) -> list[Relevance]:
+    """Return memories by how much they help with a prompt, the most helpful first.
+
+    The relevance of a memory becomes its odds of helping as a share of the best one's, times its normalised fused rank.
+
+    Args:
+        judged: The memories, the most alike first.
+        readings: The odds and the importance of the first of them; the others follow in their order.
+    """
+    if not readings:
+        return list(judged)
+    scores = _scores(judged, readings)
+    best, fused = max(scores), max(each.rrf_score for each in judged)
+    read = [
+        (score, replace(each, relevance=each.rrf_score / fused * math.exp(score - best)))
+        for score, each in zip(scores, judged, strict=False)
+    ]
+    ranked = [each for _, each in sorted(read, key=lambda pair: -pair[0])]
+    least = min(each.relevance for each in ranked)
+    return [*ranked, *(replace(each, relevance=least * each.relevance) for each in judged[len(readings) :])]
 
 
-def _share(score: float) -> float:
+def _scores(judged: Sequence[Relevance], readings: Sequence[Reading]) -> list[float]:
+    """Return the logarithm of the odds that each memory helps, from its reading, its likeness and its importance."""
+    return [
+        reading.odds
+        + LIKENESS_WEIGHT * each.likeness
+        + IMPORTANCE_WEIGHT * (reading.importance - DEFAULT_IMPORTANCE)
+        - USUAL
+        for each, reading in zip(judged, readings, strict=False)
+    ]
+
+
+def _helpfulness(score: float) -> float:
     return 1 / (1 + math.exp(-score))

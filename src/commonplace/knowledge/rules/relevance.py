@@ -1,10 +1,11 @@
 """Relevance of facts and rules for a topic, and the floor below which a memory is not shown. Pure.
 
 The likeness of a memory is absolute: its cosine with the topic, and the rarity of the words that both hold. It decides
-what is shown at all. The relevance ranks shown memories: the fused rank, normalised by the best one, times the likeness
-as a share of the best one. The specified normalisation leaves 0.12 between the first and the thirtieth.
+what is shown at all. The relevance ranks shown memories: the fused rank, normalised by the best one, times what the
+distance to the best likeness leaves. The specified normalisation alone leaves 0.12 between the first and the thirtieth,
+so importance and the latest use would decide.
 
-Source: KNW-08.1; the constants were chosen on worlds of prompts and on PrecisionMemBench (ADR 0010).
+Source: KNW-08.1; the constants were chosen on worlds of prompts and on PrecisionMemBench (ADR 0010, ADR 0036).
 """
 
 from collections.abc import Sequence
@@ -47,17 +48,14 @@ LEAST_LIKENESS: Final = 0.15
 RULE_ALLOWANCE: Final = 0.2
 """Added to the likeness of rules for the minimum: a rule and a prompt describe a situation in different words."""
 
-RULE_LEAD: Final = 0.3
-"""Added to the likeness of rules for the relevance, for the same reason."""
-
 OWN_ALLOWANCE: Final = 0.1
 """Added to the likeness of memories of the requested scope, which were stored for such prompts."""
 
 IMPORTANCE_ALLOWANCE: Final = 0.03
 """Added to the likeness for each point of importance above 5."""
 
-POWER: Final = 2.5
-"""Spreads the relevance, so that recently used memories rarely overtake the best memory."""
+SPREAD: Final = 0.2
+"""A memory that is less alike than the best one by this much has a relevance of at most 0.37, whatever its rank."""
 
 LEAST_SHOWN: Final = 10
 """If more memories are above the floor than the limit or this number, the most similar are kept. This choice ignores
@@ -106,9 +104,7 @@ def relevant(
     semantic = _places(candidates.similarity, candidates, counts=np.full(len(words), by_meaning))
     keyword = _places(words, candidates, counts=words > 0)
     fused = 1 / (RRF_K + semantic) + 1 / (RRF_K + keyword)
-    leading = np.maximum(0.0, alike + _allowances(candidates, scoped=scoped, rule=RULE_LEAD))
-    share = leading / max(float(leading.max()), 1e-9)
-    relevance = (share * fused / fused.max()) ** POWER
+    relevance = fused / fused.max() * np.exp((alike - alike.max()) / SPREAD)
     shown = above_floor(candidates, min_relevance=min_relevance, scoped=scoped, by_meaning=by_meaning)
     return [
         Relevance(
@@ -131,9 +127,7 @@ def above_floor(candidates: Candidates, *, min_relevance: float, scoped: bool, b
     """
     alike, words = _likeness(candidates)
     lenient = (
-        alike
-        + _allowances(candidates, scoped=scoped, rule=RULE_ALLOWANCE)
-        + IMPORTANCE_ALLOWANCE * (candidates.importance - 5.0)
+        alike + _allowances(candidates, scoped=scoped) + IMPORTANCE_ALLOWANCE * (candidates.importance - 5.0)
     )
     best_first_places = best_first(np.round(lenient, 9), candidates)
     if min_relevance <= 0.0:
@@ -177,9 +171,9 @@ def _likeness(candidates: Candidates) -> tuple[Array, Array]:
     return likeness(candidates.similarity, words), words
 
 
-def _allowances(candidates: Candidates, *, scoped: bool, rule: float) -> Array:
+def _allowances(candidates: Candidates, *, scoped: bool) -> Array:
     rules = np.array([each is MemoryType.RULE for each in candidates.types], np.float64)
-    return rule * rules + (OWN_ALLOWANCE * candidates.own if scoped else 0.0)
+    return RULE_ALLOWANCE * rules + (OWN_ALLOWANCE * candidates.own if scoped else 0.0)
 
 
 def _places(scores: Array, candidates: Candidates, *, counts: NDArray[np.bool_]) -> Array:

@@ -148,7 +148,8 @@ class ContextBlocks:
                 explain=False,
                 pinned=pinned,
                 more=more,
-                rereads=self._session.config.retrieval.reranks,
+                reranks=self._session.config.retrieval.reranks,
+                helpful_only=True,
             )
             memories = [*(each.memory for each in found), *read.pinned]
             until = await facts_until(sql, memories, request)

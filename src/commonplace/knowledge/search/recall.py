@@ -18,7 +18,7 @@ from commonplace.knowledge.search.candidates import ReadMemories, read_candidate
 from commonplace.knowledge.search.future_facts import with_until
 from commonplace.knowledge.search.graph_expansion import find_related
 from commonplace.knowledge.search.request import SearchRequest, add_vector, begin_search, make_request
-from commonplace.knowledge.search.reranking import can_reread, nearest, reread
+from commonplace.knowledge.search.reranking import can_reread, nearest, rank_by_help, reread
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.store.search_statements import TABLES
 from commonplace.knowledge.store.session import KnowledgeSession
@@ -70,7 +70,9 @@ class Recall:
         opening = self._session.writing() if count and not is_split else self._session.reading(search=True)
         async with traced(self._session, "search_memory", topic) as note:
             async with opening as sql:
-                found, _ = await find_memories(sql, request, weights=weights, explain=explain)
+                found, _ = await find_memories(
+                    sql, request, weights=weights, explain=explain, reranks=retrieval.reranks
+                )
                 found = await with_until(sql, found[: request.limit], request)
                 if count and not is_split:
                     found = await _count_uses(sql, found, request)
@@ -88,7 +90,8 @@ async def find_memories(
     explain: bool,
     pinned: int = 0,
     more: int = 0,
-    rereads: bool = False,
+    reranks: bool = False,
+    helpful_only: bool = False,
 ) -> tuple[list[SearchResult], ReadMemories]:
     """Return all relevant facts and rules, the best first, and the memories that were read, without counting a use.
 
@@ -103,21 +106,22 @@ async def find_memories(
         explain: Whether to explain each result.
         pinned: The maximum number of pinned facts, and of pinned rules.
         more: The maximum number of relevant memories beyond the limit of the request.
-        rereads: Whether the reranker reads the memories together with the query, and keeps those that help with it.
+        reranks: Whether the reranker reads the memories together with the query, if its weights are on this machine.
+        helpful_only: Whether only those that then help are returned, in place of those that are alike enough.
     """
     request = await begin_search(sql, request)
     candidates = await find_meant(sql, RECALLED_TABLES, request, seeds=max(DEPTH, request.limit + more))
-    rereads = rereads and await can_reread(request)
-    judged = (
-        []
-        if candidates is None
-        else nearest(candidates, request)
-        if rereads
-        else _judged(candidates, request, more=more)
-    )
+    reranks = reranks and await can_reread(request)
+    if candidates is None:
+        judged = []
+    elif reranks and helpful_only:
+        judged = nearest(candidates, request)
+    else:
+        judged = _judged(candidates, request, more=more)
     read = await read_candidates(sql, candidates, [each.place for each in judged], request, pinned=pinned)
-    if rereads:
-        judged = await reread(judged, read.by_place, request)
+    if reranks:
+        rank = reread if helpful_only else rank_by_help
+        judged = await rank(judged, read.by_place, request)
     found = [
         _scored(read.by_place[each.place], each, request, weights, explain=explain)
         for each in judged

@@ -1,6 +1,8 @@
-"""Reranking: the memories nearest to a prompt are read together with it, and those that help with it are kept.
+"""Reranking: the memories nearest to a prompt are read together with it.
 
-Source: SHW-04.
+A block keeps those that help with it; recall ranks by how much they help.
+
+Source: SHW-04, SHW-10.
 """
 
 import asyncio
@@ -12,7 +14,7 @@ from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.model.candidates import Candidates
 from commonplace.knowledge.model.kinds import Fact, Memory
 from commonplace.knowledge.rules.excerpt import excerpt
-from commonplace.knowledge.rules.helpfulness import Reading, helpful
+from commonplace.knowledge.rules.helpfulness import Reading, by_help, helpful
 from commonplace.knowledge.rules.relevance import Relevance, relevant
 from commonplace.knowledge.search.request import SearchRequest
 
@@ -21,6 +23,10 @@ MOST_CHARS: Final = 280
 
 MOST_REREAD: Final = 20
 """The number of memories that are read together with a prompt; four more take as much longer as a hook may take."""
+
+
+MOST_RANKED: Final = 10
+"""The number of memories that recall reads together with a topic."""
 
 
 async def can_reread(request: SearchRequest) -> bool:
@@ -46,11 +52,31 @@ async def reread(
         request: The prompt.
     """
     present = [each for each in judged if each.place in memories]
-    texts = [_text(memories[each.place], request.query) for each in present]
-    odds = await _odds(request.query, texts)
-    importances = [_importance(memories[each.place]) for each in present]
-    readings = [Reading(*each) for each in zip(odds, importances, strict=True)]
+    readings = await _readings(present, memories, request)
     return helpful(present, readings, min_relevance=request.min_relevance)
+
+
+async def rank_by_help(
+    judged: Sequence[Relevance], memories: Mapping[int, Memory], request: SearchRequest
+) -> list[Relevance]:
+    """Return memories by how much they help with a topic; those behind the first :data:`MOST_RANKED` stay behind.
+
+    Args:
+        judged: The memories above the floor, the most alike first.
+        memories: The memories by place; those that were deleted meanwhile are missing.
+        request: The topic.
+    """
+    present = [each for each in judged if each.place in memories]
+    return by_help(present, await _readings(present[:MOST_RANKED], memories, request))
+
+
+async def _readings(
+    judged: Sequence[Relevance], memories: Mapping[int, Memory], request: SearchRequest
+) -> list[Reading]:
+    """Return how the reranker reads each of some memories."""
+    of_judged = [memories[each.place] for each in judged]
+    odds = await _odds(request.query, [_text(each, request.query) for each in of_judged])
+    return [Reading(each, _importance(memory)) for each, memory in zip(odds, of_judged, strict=True)]
 
 
 async def _odds(prompt: str, texts: Sequence[str]) -> list[float]:

@@ -1,8 +1,11 @@
 """Helpfulness: what is shown of the memories that were read together with a prompt."""
 
+import math
+
 import pytest
 
-from commonplace.knowledge.rules.helpfulness import Reading, helpful
+from commonplace.knowledge.model.bounds import MAX_IMPORTANCE
+from commonplace.knowledge.rules.helpfulness import Reading, by_help, helpful
 from commonplace.knowledge.rules.relevance import Relevance
 
 
@@ -29,7 +32,7 @@ def test_what_helps_is_shown_the_most_helpful_first() -> None:
     """What helps much less than the best is left out."""
     shown = helpful([near(0), near(1), near(2)], read(1.0, 4.0, -3.0), min_relevance=0.58)
     assert [each.place for each in shown] == [1, 0]
-    assert shown[0].relevance > shown[1].relevance > 0.9
+    assert (shown[0].relevance, shown[1].relevance) == (1.0, pytest.approx(math.exp(-3.0)))
 
 
 @pytest.mark.requirement("SHW-04.2")
@@ -49,3 +52,21 @@ def test_likeness_and_importance_decide_between_equal_odds() -> None:
     assert [each.place for each in shown] == [1, 0]
     shown = helpful([near(0), near(1)], [Reading(3.0, 4.0), Reading(3.0, 9.0)], min_relevance=0.58)
     assert [each.place for each in shown] == [1, 0]
+
+
+@pytest.mark.requirement("SHW-10.1")
+def test_recall_ranks_by_help_and_leaves_nothing_out() -> None:
+    """What was not read follows in its order, with less relevance than all that was."""
+    judged = [near(0, 0.9), near(1, 0.8), near(2, 0.7), near(3, 0.6)]
+    ranked = by_help(judged, read(-2.0, 3.0))
+    assert [each.place for each in ranked] == [1, 0, 2, 3]
+    assert ranked[1].relevance > ranked[2].relevance == ranked[3].relevance
+    assert by_help(judged, []) == judged
+
+
+@pytest.mark.requirement("SHW-10.1")
+def test_neither_use_nor_importance_lifts_a_memory_over_one_that_helps_far_more() -> None:
+    """Of two memories alike with a topic, one helps ten times as often."""
+    best, other = by_help([near(0), near(1)], read(math.log(10), 0.0))
+    use, importance = 0.2, 0.3 * (MAX_IMPORTANCE - 5.0) / MAX_IMPORTANCE
+    assert 0.4 * (best.relevance - other.relevance) > max(use, importance)

@@ -101,6 +101,13 @@ def test_a_recent_use_does_not_lift_a_bystander_over_the_answer(likeness: float)
     assert ahead > 0.2
 
 
+@pytest.mark.requirement("RCL-02.1")
+def test_a_rule_has_no_lead_over_a_fact_that_is_more_alike() -> None:
+    """Rules are found by less likeness, but they help no more often."""
+    found = judged(FACT | {"similarity": 0.6}, RULE | {"similarity": 0.5})
+    assert found[1].relevance > found[2].relevance
+
+
 @pytest.mark.requirement("RCL-03.1")
 def test_the_best_does_not_depend_on_the_limit() -> None:
     """Nor does the relevance of any memory."""
