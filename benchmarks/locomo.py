@@ -63,9 +63,14 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question, its category, and the places of the turns that answer it."""
+    """A question, its category, and the places of the turns that answer it.
 
+    ``name`` is the conversation and the place of the question in the data, such as ``conv-26:17``.
+    """
+
+    name: str
     text: str
+    answer: str
     category: int
     evidence: frozenset[int]
 
@@ -94,11 +99,19 @@ def _conversation(sample: dict[str, Any]) -> Conversation:
     ]
     place = {turn.name: at for at, turn in enumerate(turns)}
     questions: list[Question] = []
-    for asked in sample["qa"]:
+    for number, asked in enumerate(sample["qa"]):
         names = re.findall(r"D\d+:\d+", " ".join(asked.get("evidence", [])))
         evidence = frozenset(place[name] for name in names if name in place)
         if asked["category"] in CATEGORIES and evidence:
-            questions.append(Question(text=asked["question"], category=asked["category"], evidence=evidence))
+            questions.append(
+                Question(
+                    name=f"{sample['sample_id']}:{number}",
+                    text=asked["question"],
+                    answer=str(asked["answer"]),
+                    category=asked["category"],
+                    evidence=evidence,
+                )
+            )
     return Conversation(name=sample["sample_id"], turns=turns, questions=questions)
 
 
@@ -204,11 +217,11 @@ class Memory:
             receipts = await store_episodes(self._pool, self._engine, drafts)
         self._places = {receipt.id: at for at, receipt in enumerate(receipts)}
 
-    async def rank(self, conversation: Conversation, question: str, mode: str) -> Ranking:
+    async def rank(self, conversation: Conversation, question: str, mode: str, depth: int = DEPTH) -> Ranking:
         """Ask, in one of the modes."""
         with request_context(tenant_id=conversation.name, actor="benchmark"):
             found = await memory_search(
-                self._pool, self._engine, question, types=["episode"], mode=mode, limit=DEPTH
+                self._pool, self._engine, question, types=["episode"], mode=mode, limit=depth
             )
         return [self._places[episode.memory.id] for episode in found]
 

@@ -21,56 +21,30 @@ import math
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NoReturn
+from typing import NoReturn
 
-import asyncpg
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "training" / "reranker"))
 
-from commonplace.core.clock import Clock
 from commonplace.core.errors import ModelMissingError
-from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, Weights
-from commonplace.knowledge.memories.episodes import EpisodeDraft
-from commonplace.knowledge.memories.rules import RuleDraft
-from commonplace.knowledge.model.fact_drafts import FactDraft
-from commonplace.knowledge.storage_functions import (
-    confirm_memory,
-    memory_context,
-    memory_search,
-    recall,
-    store_episodes,
-    store_facts,
-    store_rules,
-)
 from commonplace.reranker import reranker
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from query_weights import add_query_weights
 from recall_corpus import filled
+from recall_worlds import Record, StoredWorld, current, line_of
 from scratch_server import scratch_server
 from worlds import KEPT, SET_ASIDE, learned_worlds, read_worlds
 
 WORLDS = {"kept": KEPT, "set-aside": SET_ASIDE, "learned": learned_worlds()}
 MODES = ("semantic", "keyword", "hybrid", "contextual")
 RANKS = ("hit@1", "recall@5", "ndcg@10")
-LIMIT = 10
-MONTHS = 12
-NOW = datetime.now(UTC).replace(microsecond=0)
-
-Record = Mapping[str, Any]
-
-
-def _at(days: float) -> Clock:
-    moment = NOW - timedelta(days=days)
-    return lambda: moment
 
 
 def ranked(found: Sequence[str], wanted: Sequence[str]) -> dict[str, float]:
@@ -89,128 +63,51 @@ def _dcg(gains: Sequence[float]) -> float:
 
 
 class World:
-    """The package under test, with one world a tenant."""
+    """The figures of one stored world."""
 
-    def __init__(self, pool: asyncpg.Pool, engine: EmbeddingEngine, world: Record) -> None:
-        self._pool = pool
-        self._engine = engine
-        self._world = world
-        self._types = {memory["id"]: memory["type"] for memory in world["memories"]}
-        self._names: dict[Any, str] = {}
-
-    async def store(self) -> None:
-        """Store the memories, the oldest first."""
-        ages: defaultdict[float, list[Record]] = defaultdict(list)
-        for memory in self._world["memories"]:
-            ages[memory["age_days"]].append(memory)
-        with self._acting():
-            for age in sorted(ages, reverse=True):
-                await self._store_facts([each for each in ages[age] if each["type"] == "fact"], _at(age))
-                await self._store_rules([each for each in ages[age] if each["type"] == "rule"], _at(age))
-                await self._store_episodes(
-                    [each for each in ages[age] if each["type"] == "episode"], _at(age)
-                )
-            stored = {name: stored for stored, name in self._names.items()}
-            for memory in self._world["memories"]:
-                confirmed = memory.get("confirmed_days", memory["age_days"])
-                if (
-                    memory["type"] != "episode"
-                    and not memory.get("superseded")
-                    and confirmed < memory["age_days"]
-                ):
-                    await confirm_memory(
-                        self._pool, memory["type"], stored[memory["id"]], clock=_at(confirmed)
-                    )
-
-    async def _store_facts(self, memories: Sequence[Record], clock: Clock) -> None:
-        names = ("subject", "predicate", "content", "importance", "permanence", "scope")
-        drafts = [
-            FactDraft(**{name: each[name] for name in names}, tags=each.get("tags")) for each in memories
-        ]
-        self._note(memories, await store_facts(self._pool, self._engine, drafts, clock=clock))
-
-    async def _store_rules(self, memories: Sequence[Record], clock: Clock) -> None:
-        drafts = [
-            RuleDraft(content=each["content"], scope=each["scope"], tags=each.get("tags"))
-            for each in memories
-        ]
-        self._note(memories, await store_rules(self._pool, self._engine, drafts, clock=clock))
-
-    async def _store_episodes(self, memories: Sequence[Record], clock: Clock) -> None:
-        drafts = [
-            EpisodeDraft(content=each["content"], butler=each["butler"], importance=each["importance"])
-            for each in memories
-        ]
-        self._note(memories, await store_episodes(self._pool, self._engine, drafts, clock=clock))
-
-    def _note(self, memories: Sequence[Record], receipts: Sequence[Any]) -> None:
-        self._names |= {receipt.id: memory["id"] for memory, receipt in zip(memories, receipts, strict=True)}
+    def __init__(self, stored: StoredWorld) -> None:
+        self._stored = stored
+        self._world = stored.world
+        self._types = {memory["id"]: memory["type"] for memory in stored.world["memories"]}
 
     async def use(self) -> None:
         """Recall every prompt, and count it."""
-        with self._acting():
-            for prompt in self._world["prompts"]:
-                await self._recall(prompt, count=True)
+        for prompt in self._world["prompts"]:
+            await self._stored.recall(prompt, count=True)
 
     async def measure_in_turn(self) -> list[dict[str, float]]:
         """Return the figures of recall for each prompt after all prompts before it were recalled and counted."""
         rows: list[dict[str, float]] = []
-        with self._acting():
-            for prompt in self._world["prompts"]:
-                own = [name for name in prompt["wanted"] if self._types[name] != "episode"]
-                found = await self._recall(prompt, count=True)
-                if own:
-                    rows.append(ranked(found, own))
+        for prompt in self._world["prompts"]:
+            own = [name for name in prompt["wanted"] if self._types[name] != "episode"]
+            found = await self._stored.recall(prompt, count=True)
+            if own:
+                rows.append(ranked(found, own))
         return rows
 
     async def measure(self) -> dict[str, list[dict[str, float]]]:
         """Return the figures of each prompt: of recall, each mode of search, the block, and prompts about nothing."""
         rows: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
-        with self._acting():
-            for prompt in self._world["prompts"]:
-                own = [name for name in prompt["wanted"] if self._types[name] != "episode"]
-                if own:
-                    rows["recall"].append(ranked(await self._recall(prompt), own))
-                for mode in MODES if prompt["wanted"] else ():
-                    rows[f"search_{mode}"].append(ranked(await self._search(prompt, mode), prompt["wanted"]))
-                block = await memory_context(
-                    self._pool, self._engine, prompt["text"], prompt["butler"], clock=_at(0)
+        for prompt in self._world["prompts"]:
+            own = [name for name in prompt["wanted"] if self._types[name] != "episode"]
+            if own:
+                rows["recall"].append(ranked(await self._stored.recall(prompt), own))
+            for mode in MODES if prompt["wanted"] else ():
+                rows[f"search_{mode}"].append(
+                    ranked(await self._stored.search(prompt, mode), prompt["wanted"])
                 )
-                shown = self._lines(block)
-                if own:
-                    rows["block"].append(self._block(prompt, own, shown, block))
-                elif not prompt["wanted"]:
-                    rows["nothing"].append({"empty": float(not shown), "lines": len(shown)})
+            block = await self._stored.block(prompt)
+            shown = self._lines(block)
+            if own:
+                rows["block"].append(self._block(prompt, own, shown, block))
+            elif not prompt["wanted"]:
+                rows["nothing"].append({"empty": float(not shown), "lines": len(shown)})
         return rows
-
-    async def _recall(self, prompt: Record, *, count: bool = False) -> list[str]:
-        found = await recall(
-            self._pool,
-            self._engine,
-            prompt["text"],
-            scope=prompt["butler"],
-            limit=LIMIT,
-            count=count,
-            clock=_at(0),
-        )
-        return [self._names[each.memory.id] for each in found]
-
-    async def _search(self, prompt: Record, mode: str) -> list[str]:
-        found = await memory_search(
-            self._pool,
-            self._engine,
-            prompt["text"],
-            scope=prompt["butler"],
-            mode=mode,
-            limit=LIMIT,
-            clock=_at(0),
-        )
-        return [self._names[each.memory.id] for each in found]
 
     def _lines(self, block: str) -> list[str | None]:
         """Return the memories that the lines of a block show, ``None`` for a line of no memory."""
         known = {
-            _line(memory): memory["id"] for memory in self._world["memories"] if memory["type"] != "episode"
+            line_of(memory): memory["id"] for memory in self._world["memories"] if memory["type"] != "episode"
         }
         return [known.get(line.rsplit(" (", 1)[0]) for line in block.splitlines() if line.startswith("- ")]
 
@@ -228,16 +125,6 @@ class World:
             "rules_missing": len(rules - set(shown)),
         }
 
-    def _acting(self) -> AbstractContextManager[Any]:
-        return request_context(tenant_id=self._world["id"], actor="benchmark")
-
-
-def _line(memory: Record) -> str:
-    content = " ".join(memory["content"].split())
-    if memory["type"] == "rule":
-        return f"- {content}"
-    return f"- [{memory['subject']}] [{memory['predicate']}]: {content}"
-
 
 async def run(
     worlds: Sequence[Record], queries: Weights, progress: Progress
@@ -251,8 +138,9 @@ async def run(
         await migrate_postgres(server.url(), "memory")
         async with await open_pool(server.url()) as pool:
             for one in progress.track(worlds):
-                world = World(pool, engine, one)
-                await world.store()
+                stored = StoredWorld(pool, engine, one)
+                await stored.store()
+                world = World(stored)
                 for name, rows in (await world.measure()).items():
                     fresh[name] += rows
                 in_turn["recall"] += await world.measure_in_turn()
@@ -294,21 +182,9 @@ def _no_network() -> NoReturn:
     raise ModelMissingError("blocks are measured by likeness alone")
 
 
-def _current(world: Record) -> Record:
-    """Return a world whose memories are all current and global.
-
-    Its author named no confirmations, without which most memories of a year have decayed, and let prompts of one area
-    want memories of another. So each year is told as a month.
-    """
-    memories = [
-        {**each, "scope": "global", "age_days": each["age_days"] / MONTHS} for each in world["memories"]
-    ]
-    return {**world, "memories": memories}
-
-
 def _read(data: Path | None, worlds: str) -> list[Record]:
     if data is None:
-        return [_current(world) for world in read_worlds(WORLDS[worlds])]
+        return [current(world) for world in read_worlds(WORLDS[worlds])]
     return [json.loads(line) for line in data.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
