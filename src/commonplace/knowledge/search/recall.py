@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from typing import Final
+from uuid import UUID
 
 from commonplace.knowledge.model.bounds import DEFAULT_MIN_CONFIDENCE, MAX_LIMIT
 from commonplace.knowledge.model.candidates import Candidates
@@ -26,8 +27,8 @@ from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced
 from commonplace.storage.database import Row
 
-STALE_WEIGHT: Final = 0.7
-"""The share of its score that counts for a stale memory."""
+STALE_RELEVANCE: Final = 0.13
+"""The share of its relevance that counts for a stale memory: one that is nearly as relevant comes before it."""
 
 RECALLED_TABLES: Final = (TABLES["facts"], TABLES["rules"])
 
@@ -123,13 +124,12 @@ async def find_memories(
         rank = reread if helpful_only else rank_by_help
         judged = await rank(judged, read.by_place, request)
     found = [
-        _scored(read.by_place[each.place], each, request, weights, explain=explain)
+        _scored(memory, each, request, weights, is_stale=memory.id in read.stale, explain=explain)
         for each in judged
-        if each.place in read.by_place
+        if (memory := read.by_place.get(each.place))
     ]
-    found = [each.marked(is_stale=each.memory.id in read.stale) for each in found]
     first = max(LEAST_SHOWN, request.limit) if request.text else len(found)
-    best = sorted(found[:first], key=lambda each: (-_weight(each), *tie_break(each.memory)))
+    best = sorted(found[:first], key=_by_score)
     rest = {each.memory.id for each in found[first:]}
     found = without_rewordings(folded([*best, *found[first:]], scoped=request.is_scoped))
     related = await find_related(sql, found, request, explain=explain)
@@ -139,9 +139,8 @@ async def find_memories(
     return found, read
 
 
-def _weight(found: SearchResult) -> float:
-    """Return the score by which results are sorted: the composite score, less for a stale memory."""
-    return (found.scores.composite_score or 0.0) * (STALE_WEIGHT if found.is_stale else 1.0)
+def _by_score(found: SearchResult) -> tuple[float, float, UUID]:
+    return (-(found.scores.composite_score or 0.0), *tie_break(found.memory))
 
 
 def _judged(candidates: Candidates, request: SearchRequest, *, more: int) -> list[Relevance]:
@@ -155,10 +154,16 @@ def _judged(candidates: Candidates, request: SearchRequest, *, more: int) -> lis
 
 
 def _scored(
-    memory: Memory, judged: Relevance, request: SearchRequest, weights: ScoreWeights, *, explain: bool
+    memory: Memory,
+    judged: Relevance,
+    request: SearchRequest,
+    weights: ScoreWeights,
+    *,
+    is_stale: bool,
+    explain: bool,
 ) -> SearchResult:
     assert not isinstance(memory, Episode)  # noqa: S101 - RECALLED_TABLES holds none
-    relevance = judged.relevance if request.text else 0.0
+    relevance = judged.relevance * (STALE_RELEVANCE if is_stale else 1.0) if request.text else 0.0
     scored = score(memory, relevance, weights, request.now)
     scores = Scores(
         likeness=judged.likeness,
@@ -175,7 +180,8 @@ def _scored(
         if explain
         else None
     )
-    return SearchResult(memory=memory, scores=scores, explanation=explanation)
+    result = SearchResult(memory=memory, scores=scores, explanation=explanation)
+    return result.marked(is_stale=is_stale)
 
 
 async def _count_uses(

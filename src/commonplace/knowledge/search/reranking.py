@@ -61,13 +61,16 @@ async def rank_by_help(
 ) -> list[Relevance]:
     """Return memories by how much they help with a topic; those behind the first :data:`MOST_RANKED` stay behind.
 
+    Importance does not count here: it is a part of the score of recall.
+
     Args:
         judged: The memories above the floor, the most alike first.
         memories: The memories by place; those that were deleted meanwhile are missing.
         request: The topic.
     """
     present = [each for each in judged if each.place in memories]
-    return by_help(present, await _readings(present[:MOST_RANKED], memories, request))
+    readings = await _readings(present[:MOST_RANKED], memories, request)
+    return by_help(present, [each._replace(importance=DEFAULT_IMPORTANCE) for each in readings])
 
 
 async def _readings(

@@ -25,7 +25,6 @@ from commonplace.knowledge.rules.scoring import RRF_K, tie_break
 from commonplace.knowledge.search.candidates import read_candidates
 from commonplace.knowledge.search.future_facts import with_until
 from commonplace.knowledge.search.graph_expansion import find_related, followed
-from commonplace.knowledge.search.recall import STALE_WEIGHT
 from commonplace.knowledge.search.request import (
     Embedding,
     SearchRequest,
@@ -48,6 +47,9 @@ STATEMENTS: Final[Mapping[SearchMode, Statement]] = {
     SearchMode.HYBRID: "hybrid_search",
 }
 """Statement of each mode for a table. The mode ``contextual`` ranks the candidates of all tables at once."""
+
+STALE_WEIGHT: Final = 0.7
+"""The share of its score that counts for a stale memory."""
 
 STALE_FUSED_WEIGHT: Final = 0.9
 """The weight of stale memories in a fused ranking. Fused scores are close together: nine tenths cost seven places."""
