@@ -42,6 +42,8 @@ PREFIX: Final = "COMMONPLACE_"
 CONFIG_VARIABLE: Final = "COMMONPLACE_CONFIG"
 POSTGRES_SCHEMES: Final = ("postgresql://", "postgres://")
 CRON_OFF: Final = "off"
+RERANKER_LEARNED: Final = "learned"
+RERANKER_OFF: Final = "off"
 DEFAULT_MIN_RELEVANCE: Final = 0.58
 """Minimum similarity of the best memory of a recall; below it, no memory is shown. Source: ADR 0010."""
 
@@ -97,7 +99,7 @@ class Settings(BaseModel):
         description="weights that compute the vectors of queries; int8 is faster, float32 is exact",
     )
     embedding_download: bool = Field(
-        default=False, description="download an embedding model that is not on this machine"
+        default=False, description="download an embedding model or a reranker that is not on this machine"
     )
     model: str | None = Field(
         default=None,
@@ -153,10 +155,10 @@ class Settings(BaseModel):
         default=DEFAULT_MIN_RELEVANCE,
         description="minimum similarity of the best memory of a recall or block; 0: no minimum",
     )
-    reranker: Literal["learned", "off"] = Field(
-        default="learned",
+    reranker: str = Field(
+        default=RERANKER_LEARNED,
         description="what decides which memories near a prompt are shown; learned: a network that reads both, 0.1 s a "
-        "prompt; off: their likeness alone",
+        "prompt; off: their likeness alone; or the name or local directory of a cross-encoder",
     )
     quarantine: bool = Field(
         default=True,
@@ -227,6 +229,15 @@ class Settings(BaseModel):
             return value
         # Imported here: it takes longer than the rest of a command's start, and few settings name a cron.
         return import_module("commonplace.core.cron").check_cron(value)
+
+    @field_validator("reranker")
+    @classmethod
+    def _known_reranker(cls, value: str) -> str:
+        if value not in {RERANKER_LEARNED, RERANKER_OFF} and "/" not in value:
+            raise ValueError(
+                "expected learned, off, or a cross-encoder such as cross-encoder/ms-marco-MiniLM-L-6-v2"
+            )
+        return value
 
     @field_validator("otel_endpoint", "model_base_url")
     @classmethod

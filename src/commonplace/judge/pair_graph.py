@@ -21,8 +21,8 @@ from commonplace.core.errors import ModelDamagedError
 from commonplace.embedding.onnx_graph import (
     ATTENTION_MASK,
     INPUT_IDS,
-    BertConfig,
     BertGraph,
+    EmbeddingConfig,
     read_config,
     restored_weights,
 )
@@ -59,7 +59,7 @@ def build_pair_graph(weights: Path, network: Path, *, as_shares: bool = True) ->
         raise ModelDamagedError(f"{network.name} cannot be read: {error}; reinstall commonplace") from error
     if _HEAD not in own:
         raise ModelDamagedError(f"{network}: expected the tensor {_HEAD}, found none")
-    config = read_config(weights).model_copy(update={"num_hidden_layers": _layers(own)})
+    config = read_config(weights, EmbeddingConfig).model_copy(update={"num_hidden_layers": _layers(own)})
     tensors = own | {name: shipped[name] for name in _TABLES if name in shipped}
     return _PairGraph(config, tensors, str(network), int8=True).serialize(
         len(own[_HEAD]), as_shares=as_shares
@@ -86,15 +86,8 @@ class _PairGraph(BertGraph):
         return self.finished(OUTPUTS, inputs, scores, ["batch", outputs])
 
     def _embeddings(self) -> str:
-        config: BertConfig = self.config
-        size = config.hidden_size
-        words = self.weight(_TABLES[0], config.vocab_size, size)
-        positions = self.constant(self.weight(_TABLES[1], config.max_position_embeddings, size))
-        roles = self.constant(self.weight("embeddings.token_type_embeddings.weight", ROLES, size))
-        tokens = self.node("Shape", INPUT_IDS, start=1, end=2)
-        hidden = self.node("Add", self._words(words), self.node("Slice", positions, self.integers(0), tokens))
-        hidden = self.node("Add", hidden, self.node("Gather", roles, ROLE_IDS))
-        return self.norm(hidden, "embeddings.LayerNorm")
+        words = self.weight(_TABLES[0], self.config.vocab_size, self.config.hidden_size)
+        return self.pair_embeddings(self._words(words), ROLES, ROLE_IDS)
 
     def _words(self, table: NDArray[np.float32]) -> str:
         """Return the words' vectors, from a table of 8 bits with a scale for each word."""

@@ -15,6 +15,7 @@ from commonplace.cli.commands.checks import (
     check_judge,
     check_model,
     check_operational,
+    check_reranker,
     check_second_opinion,
 )
 from commonplace.core.errors import EmbeddingError, ModelAccessError, ModelOutputError, ModelUnavailableError
@@ -26,6 +27,7 @@ from commonplace.storage.database import Database, load_queries
 from commonplace.storage.migrations.opening import open_database
 from commonplace.storage.trial import trial
 from support.commands import CommandLine, Done
+from support.cross_encoders import write_cross_encoder
 from support.deadlines import DEADLINE_S
 from support.judging import make_pair_wait
 from support.model_api import Decides, Fails, ModelApi, Says
@@ -162,6 +164,22 @@ async def test_a_judge_without_its_network_says_why(
     monkeypatch.setattr(network, "NETWORK", damaged)
     with pytest.raises(EmbeddingError, match=r"word for word only: network\.safetensors cannot be read: "):
         await check_judge(settings)
+
+
+@pytest.mark.requirement("SHW-09.3")
+async def test_the_doctor_says_which_reranker_is_used(settings: Settings, tmp_path: Path) -> None:
+    """And whether its weights are there."""
+    model = str(write_cross_encoder(tmp_path / "model"))
+    for name, shown in (("learned", "the learned network"), (model, re.escape(model))):
+        found = await check_reranker(settings.model_copy(update={"reranker": name}))
+        form = rf"{shown}, opened in \d+ ms; read a prompt and a memory in \d+ ms"
+        assert re.fullmatch(form, found)
+    off = settings.model_copy(update={"reranker": "off"})
+    assert await check_reranker(off) == "off: blocks show the memories that are most alike"
+    missing = settings.model_copy(update={"reranker": "team/encoder"})
+    named = 'are most alike: the reranker "team/encoder" is not on this machine: '
+    with pytest.raises(EmbeddingError, match=named):
+        await check_reranker(missing)
 
 
 @pytest.mark.requirement("JDG-08.3")

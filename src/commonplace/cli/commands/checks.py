@@ -22,7 +22,7 @@ from pydantic import BaseModel
 from commonplace.apps import AppMemory, EnergyPolicy, Message
 from commonplace.cli.commands.service_check import check_service
 from commonplace.core.errors import CommonplaceError, EmbeddingError, StorageUnavailableError
-from commonplace.core.settings import Settings
+from commonplace.core.settings import RERANKER_LEARNED, Settings
 from commonplace.core.text import plural
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
 from commonplace.judge import NETWORK, read_network, recipe_name
@@ -36,6 +36,7 @@ from commonplace.llm import (
 )
 from commonplace.operational import MOST_CALLS_A_DAY, MOST_PAIRS_A_DAY, MemoryFilter, OperationalMemory
 from commonplace.projects import Projects
+from commonplace.reranker import reranker_of
 from commonplace.services.health import HealthWarning, read_health, warnings_of
 from commonplace.services.opening import OpenedMemories
 from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters
@@ -199,6 +200,23 @@ async def check_judge(settings: Settings) -> str:
     )
 
 
+async def check_reranker(settings: Settings) -> str:
+    """Open the network that reads prompts and memories together, and let it read one of each."""
+    reranker = reranker_of(settings)
+    if reranker is None:
+        return "off: blocks show the memories that are most alike"
+    began = time.monotonic()
+    try:
+        network = await asyncio.to_thread(reranker.opens)
+        opened_s = time.monotonic() - began
+        await asyncio.to_thread(network.odds, WORD, [WORD])
+    except EmbeddingError as error:
+        raise EmbeddingError(f"blocks show the memories that are most alike: {error}") from error
+    read_s = time.monotonic() - began - opened_s
+    name = "the learned network" if settings.reranker == RERANKER_LEARNED else settings.reranker
+    return f"{name}, opened in {1000 * opened_s:.0f} ms; read a prompt and a memory in {1000 * read_s:.0f} ms"
+
+
 async def check_second_opinion(settings: Settings) -> str:
     """Return who decides doubtful pairs of lessons, and what that cost in the last 24 hours; nobody is asked."""
     async with OperationalMemory.open(settings) as memory:
@@ -320,6 +338,7 @@ CHECKS: Final[dict[str, Callable[[Settings], Awaitable[str]]]] = {
     "clock": check_clock,
     "embedding": check_embedding,
     "judge": check_judge,
+    "reranker": check_reranker,
     "second opinion": check_second_opinion,
     MODEL: check_model,
     "PostgreSQL": check_postgres,

@@ -31,7 +31,7 @@ MAX_INPUT_BYTES = 16 * 1024 * 1024
 OTHER_VARIABLES = ("CLAUDEOPS_MEMORY_BUDGET", "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
 """Variables that a hook reads besides the settings."""
 
-PLACES = ("workspace", "database", "prompts_directory", "model_api_key_file", "embedding_model")
+PLACES = ("workspace", "database", "prompts_directory", "model_api_key_file", "embedding_model", "reranker")
 """Settings that may be relative to the current directory, which the resident process does not share."""
 
 MACOS_PEER_PID = (0, 2)
@@ -163,7 +163,8 @@ def _is_relative(setting: str, value: object) -> bool:
     """Return whether a setting names a place relative to the current directory."""
     if not isinstance(value, str) or not value or value.startswith(("/", "~")) or "://" in value:
         return False
-    return setting != "embedding_model" or os.path.isdir(value)  # noqa: PTH112 - otherwise the name of a model
+    # A name of a model is no place.
+    return setting not in {"embedding_model", "reranker"} or os.path.isdir(value)  # noqa: PTH112
 
 
 def _ask(place: ResidentSocket, request: bytes, deadline: float) -> str:

@@ -29,7 +29,7 @@ from commonplace.hosts.resident.resident_socket import ResidentSocket
 from commonplace.hosts.resident.upkeep import BackgroundConsolidation
 from commonplace.hosts.resident.watch import Watch
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.reranker import reranker
+from commonplace.reranker import reranker_of
 from commonplace.services.following import read_followed
 from commonplace.services.team_client import TeamClient
 
@@ -181,7 +181,7 @@ class Resident:
             release()
         with suppress(OSError, ValueError):  # The process may be gone, or this one may stop.
             forks.send(b"\n")
-        if self._needs_memory and self._settings.reranker == "learned":
+        if self._needs_memory and (reranker := reranker_of(self._settings)):
             await asyncio.to_thread(reranker.prepare)
 
     def _note_fork(self, forks: socket.socket) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from commonplace.core.bounds import BudgetTokens, Share
-from commonplace.core.settings import DEFAULT_MIN_RELEVANCE, Settings
+from commonplace.core.settings import DEFAULT_MIN_RELEVANCE, RERANKER_OFF, Settings
 from commonplace.knowledge.model.bounds import DEFAULT_BUDGET_TOKENS, DEFAULT_LIMIT, Limit
 from commonplace.knowledge.model.quotas import ContextQuotas
 
@@ -91,7 +91,7 @@ class MemoryModuleConfig(BaseModel):
         retrieval = RetrievalConfig(
             default_mode=default_mode,
             min_relevance=settings.min_relevance,
-            reranks=settings.reranker == "learned",
+            reranks=settings.reranker != RERANKER_OFF,
             quarantine=settings.quarantine,
             show_sources=settings.show_sources,
         )

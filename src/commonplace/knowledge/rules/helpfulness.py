@@ -13,14 +13,8 @@ from typing import Final, NamedTuple
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.rules.relevance import Relevance
 
-LIKENESS_WEIGHT: Final = 4.0
-"""How much likeness counts beside the odds."""
-
-IMPORTANCE_WEIGHT: Final = 0.3
-"""How much a point of importance counts beside the odds."""
-
 USUAL: Final = 0.18
-"""The sum of these for a memory that helps as much as not, which has the helpfulness 0.5."""
+"""The score of a memory that helps as much as not, which has the helpfulness 0.5."""
 
 BEHIND_BEST: Final = 6.0
 """The maximum distance to the best memory, as the logarithm of odds."""
@@ -33,27 +27,51 @@ class Reading(NamedTuple):
     importance: float
 
 
+class HelpWeights(NamedTuple):
+    """How much likeness, and a point of importance, count beside the odds; ``usual`` is taken off the sum."""
+
+    likeness: float
+    importance: float
+    usual: float
+
+
+LEARNED: Final = HelpWeights(likeness=4.0, importance=0.3, usual=USUAL)
+"""For the learned network."""
+
+ODDS_ALONE: Final = HelpWeights(likeness=0.0, importance=0.0, usual=0.0)
+"""For other networks, to which nothing was fitted."""
+
+
 def helpful(
-    judged: Sequence[Relevance], readings: Sequence[Reading], *, min_relevance: float
+    judged: Sequence[Relevance],
+    readings: Sequence[Reading],
+    weights: HelpWeights = LEARNED,
+    *,
+    min_relevance: float,
 ) -> list[Relevance]:
     """Return the memories that help with a prompt, the most helpful first; for their relevance see :func:`by_help`.
 
     Args:
         judged: The memories nearest to the prompt.
         readings: The odds and the importance of each of them.
+        weights: What counts beside the odds.
         min_relevance: The minimum helpfulness of the best memory, from 0.0 to 1.0; 0.0 returns all.
     """
-    ranked = by_help(judged, readings)
+    ranked = by_help(judged, readings, weights)
     if min_relevance <= 0.0 or not ranked:
         return ranked
-    scores = {each.place: score for each, score in zip(judged, _scores(judged, readings), strict=True)}
+    scores = {
+        each.place: score for each, score in zip(judged, _scores(judged, readings, weights), strict=True)
+    }
     best = max(scores.values())
     if _helpfulness(best) < min_relevance:
         return []
     return [each for each in ranked if scores[each.place] >= best - BEHIND_BEST]
 
 
-def by_help(judged: Sequence[Relevance], readings: Sequence[Reading]) -> list[Relevance]:
+def by_help(
+    judged: Sequence[Relevance], readings: Sequence[Reading], weights: HelpWeights = LEARNED
+) -> list[Relevance]:
     """Return memories by how much they help with a prompt, the most helpful first.
 
     The relevance of a memory becomes its odds of helping as a share of the best one's, times its normalised fused rank.
@@ -61,10 +79,11 @@ def by_help(judged: Sequence[Relevance], readings: Sequence[Reading]) -> list[Re
     Args:
         judged: The memories, the most alike first.
         readings: The odds and the importance of the first of them; the others follow in their order.
+        weights: What counts beside the odds.
     """
     if not readings:
         return list(judged)
-    scores = _scores(judged, readings)
+    scores = _scores(judged, readings, weights)
     best, fused = max(scores), max(each.rrf_score for each in judged)
     read = [
         (score, replace(each, relevance=each.rrf_score / fused * math.exp(score - best)))
@@ -75,13 +94,13 @@ def by_help(judged: Sequence[Relevance], readings: Sequence[Reading]) -> list[Re
     return [*ranked, *(replace(each, relevance=least * each.relevance) for each in judged[len(readings) :])]
 
 
-def _scores(judged: Sequence[Relevance], readings: Sequence[Reading]) -> list[float]:
+def _scores(judged: Sequence[Relevance], readings: Sequence[Reading], weights: HelpWeights) -> list[float]:
     """Return the logarithm of the odds that each memory helps, from its reading, its likeness and its importance."""
     return [
         reading.odds
-        + LIKENESS_WEIGHT * each.likeness
-        + IMPORTANCE_WEIGHT * (reading.importance - DEFAULT_IMPORTANCE)
-        - USUAL
+        + weights.likeness * each.likeness
+        + weights.importance * (reading.importance - DEFAULT_IMPORTANCE)
+        - weights.usual
         for each, reading in zip(judged, readings, strict=False)
     ]
 

@@ -32,6 +32,7 @@ from commonplace.knowledge.rules.scoring import tie_break
 from commonplace.knowledge.search.future_facts import facts_until
 from commonplace.knowledge.search.recall import find_memories
 from commonplace.knowledge.search.request import SearchRequest, add_vector, make_request
+from commonplace.knowledge.search.reranking import reranker_for
 from commonplace.knowledge.store.outage import OUTAGES
 from commonplace.knowledge.store.replicas import Replicas
 from commonplace.knowledge.store.session import KnowledgeSession
@@ -148,7 +149,7 @@ class ContextBlocks:
                 explain=False,
                 pinned=pinned,
                 more=more,
-                reranks=self._session.config.retrieval.reranks,
+                reader=reranker_for(self._session),
                 helpful_only=True,
             )
             memories = [*(each.memory for each in found), *read.pinned]

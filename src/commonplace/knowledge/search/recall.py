@@ -1,7 +1,7 @@
 """Recall: memories about a topic, by relevance, importance, recency and confidence together (KNW-08)."""
 
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from commonplace.knowledge.model.bounds import DEFAULT_MIN_CONFIDENCE, MAX_LIMIT
@@ -19,13 +19,16 @@ from commonplace.knowledge.search.candidates import ReadMemories, read_candidate
 from commonplace.knowledge.search.future_facts import with_until
 from commonplace.knowledge.search.graph_expansion import find_related
 from commonplace.knowledge.search.request import SearchRequest, add_vector, begin_search, make_request
-from commonplace.knowledge.search.reranking import can_reread, nearest, rank_by_help, reread
+from commonplace.knowledge.search.reranking import can_reread, nearest, rank_by_help, reranker_for, reread
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.store.search_statements import TABLES
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced
 from commonplace.storage.database import Row
+
+if TYPE_CHECKING:
+    from commonplace.reranker import Reranker
 
 STALE_RELEVANCE: Final = 0.13
 """The share of its relevance that counts for a stale memory: one that is nearly as relevant comes before it."""
@@ -72,7 +75,7 @@ class Recall:
         async with traced(self._session, "search_memory", topic) as note:
             async with opening as sql:
                 found, _ = await find_memories(
-                    sql, request, weights=weights, explain=explain, reranks=retrieval.reranks
+                    sql, request, weights=weights, explain=explain, reader=reranker_for(self._session)
                 )
                 found = await with_until(sql, found[: request.limit], request)
                 if count and not is_split:
@@ -91,7 +94,7 @@ async def find_memories(
     explain: bool,
     pinned: int = 0,
     more: int = 0,
-    reranks: bool = False,
+    reader: "Reranker | None" = None,
     helpful_only: bool = False,
 ) -> tuple[list[SearchResult], ReadMemories]:
     """Return all relevant facts and rules, the best first, and the memories that were read, without counting a use.
@@ -107,22 +110,23 @@ async def find_memories(
         explain: Whether to explain each result.
         pinned: The maximum number of pinned facts, and of pinned rules.
         more: The maximum number of relevant memories beyond the limit of the request.
-        reranks: Whether the reranker reads the memories together with the query, if its weights are on this machine.
-        helpful_only: Whether only those that then help are returned, in place of those that are alike enough.
+        reader: Reads the memories together with the query, and ranks them by how much they help.
+        helpful_only: Whether only those that help are returned, in place of those that are alike enough.
     """
     request = await begin_search(sql, request)
     candidates = await find_meant(sql, RECALLED_TABLES, request, seeds=max(DEPTH, request.limit + more))
-    reranks = reranks and await can_reread(request)
+    if reader is not None and not await can_reread(request, reader):
+        reader = None
     if candidates is None:
         judged = []
-    elif reranks and helpful_only:
+    elif reader is not None and helpful_only:
         judged = nearest(candidates, request)
     else:
         judged = _judged(candidates, request, more=more)
     read = await read_candidates(sql, candidates, [each.place for each in judged], request, pinned=pinned)
-    if reranks:
+    if reader is not None:
         rank = reread if helpful_only else rank_by_help
-        judged = await rank(judged, read.by_place, request)
+        judged = await rank(judged, read.by_place, request, reader)
     found = [
         _scored(memory, each, request, weights, is_stale=memory.id in read.stale, explain=explain)
         for each in judged

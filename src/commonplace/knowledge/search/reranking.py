@@ -2,21 +2,32 @@
 
 A block keeps those that help with it; recall ranks by how much they help.
 
-Source: SHW-04, SHW-10.
+Source: SHW-04, SHW-09, SHW-10.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from commonplace import reranker
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.model.candidates import Candidates
 from commonplace.knowledge.model.kinds import Fact, Memory
 from commonplace.knowledge.rules.excerpt import excerpt
-from commonplace.knowledge.rules.helpfulness import Reading, by_help, helpful
+from commonplace.knowledge.rules.helpfulness import (
+    LEARNED,
+    ODDS_ALONE,
+    HelpWeights,
+    Reading,
+    by_help,
+    helpful,
+)
 from commonplace.knowledge.rules.relevance import Relevance, relevant
 from commonplace.knowledge.search.request import SearchRequest
+from commonplace.knowledge.store.session import KnowledgeSession
+
+if TYPE_CHECKING:
+    from commonplace.reranker import Reranker
 
 MOST_CHARS: Final = 280
 """The part of a memory that is read: about as many characters as the network reads tokens of it."""
@@ -29,9 +40,23 @@ MOST_RANKED: Final = 10
 """The number of memories that recall reads together with a topic."""
 
 
-async def can_reread(request: SearchRequest) -> bool:
-    """Return whether a request has a prompt with a vector, and the reranker its weights."""
-    return request.vector is not None and await asyncio.to_thread(reranker.reranker.prepare)
+def reranker_for(session: KnowledgeSession) -> "Reranker | None":
+    """Return the reranker of a session: that of the settings, unless the configuration has none."""
+    return reranker.reranker_of(session.database.settings) if session.config.retrieval.reranks else None
+
+
+async def can_reread(request: SearchRequest, reader: "Reranker") -> bool:
+    """Return whether a request has a prompt with a vector, and the reranker its network; a prompt waits only so long.
+
+    An opening that takes longer goes on in its thread.
+    """
+    if request.vector is None:
+        return False
+    opening = asyncio.ensure_future(asyncio.to_thread(reader.prepare))
+    try:
+        return await asyncio.wait_for(asyncio.shield(opening), reader.patience_s)
+    except TimeoutError:
+        return False
 
 
 def nearest(candidates: Candidates, request: SearchRequest) -> list[Relevance]:
@@ -42,7 +67,10 @@ def nearest(candidates: Candidates, request: SearchRequest) -> list[Relevance]:
 
 
 async def reread(
-    judged: Sequence[Relevance], memories: Mapping[int, Memory], request: SearchRequest
+    judged: Sequence[Relevance],
+    memories: Mapping[int, Memory],
+    request: SearchRequest,
+    reader: "Reranker",
 ) -> list[Relevance]:
     """Return the memories that help with a prompt, the most helpful first.
 
@@ -50,14 +78,18 @@ async def reread(
         judged: From :func:`nearest`.
         memories: The memories by place; those that were deleted meanwhile are missing.
         request: The prompt.
+        reader: A reranker that :func:`can_reread`.
     """
     present = [each for each in judged if each.place in memories]
-    readings = await _readings(present, memories, request)
-    return helpful(present, readings, min_relevance=request.min_relevance)
+    readings = await _readings(present, memories, request, reader)
+    return helpful(present, readings, _weights(reader), min_relevance=request.min_relevance)
 
 
 async def rank_by_help(
-    judged: Sequence[Relevance], memories: Mapping[int, Memory], request: SearchRequest
+    judged: Sequence[Relevance],
+    memories: Mapping[int, Memory],
+    request: SearchRequest,
+    reader: "Reranker",
 ) -> list[Relevance]:
     """Return memories by how much they help with a topic; those behind the first :data:`MOST_RANKED` stay behind.
 
@@ -67,26 +99,34 @@ async def rank_by_help(
         judged: The memories above the floor, the most alike first.
         memories: The memories by place; those that were deleted meanwhile are missing.
         request: The topic.
+        reader: A reranker that :func:`can_reread`.
     """
     present = [each for each in judged if each.place in memories]
-    readings = await _readings(present[:MOST_RANKED], memories, request)
-    return by_help(present, [each._replace(importance=DEFAULT_IMPORTANCE) for each in readings])
+    readings = await _readings(present[:MOST_RANKED], memories, request, reader)
+    return by_help(present, readings, _weights(reader)._replace(importance=0.0))
+
+
+def _weights(reader: "Reranker") -> HelpWeights:
+    return ODDS_ALONE if reader.odds_alone else LEARNED
 
 
 async def _readings(
-    judged: Sequence[Relevance], memories: Mapping[int, Memory], request: SearchRequest
+    judged: Sequence[Relevance],
+    memories: Mapping[int, Memory],
+    request: SearchRequest,
+    reader: "Reranker",
 ) -> list[Reading]:
     """Return how the reranker reads each of some memories."""
     of_judged = [memories[each.place] for each in judged]
-    odds = await _odds(request.query, [_text(each, request.query) for each in of_judged])
+    odds = await _odds(reader, request.query, [_text(each, request.query) for each in of_judged])
     return [Reading(each, _importance(memory)) for each, memory in zip(odds, of_judged, strict=True)]
 
 
-async def _odds(prompt: str, texts: Sequence[str]) -> list[float]:
+async def _odds(reader: "Reranker", prompt: str, texts: Sequence[str]) -> list[float]:
     """Return the odds of each text; two threads read half of them each, because a prompt waits."""
     half = -(-len(texts) // 2)
     halves = await asyncio.gather(
-        *(asyncio.to_thread(reranker.reranker.odds, prompt, part) for part in (texts[:half], texts[half:]))
+        *(asyncio.to_thread(reader.odds, prompt, part) for part in (texts[:half], texts[half:]))
     )
     return [*halves[0], *halves[1]]
 

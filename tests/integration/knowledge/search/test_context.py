@@ -1,10 +1,14 @@
 """The block for a prompt, from a real server."""
 
+import logging
+from pathlib import Path
+
 import asyncpg
 import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
+from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.embedding.backend import BackendName
 from commonplace.knowledge import Narrowing
@@ -13,6 +17,7 @@ from commonplace.knowledge.model.kinds import Fact, Rule
 from commonplace.knowledge.model.quotas import ContextQuotas, SectionQuota
 from commonplace.knowledge.storage_functions import memory_context, recall, store_facts, store_rule
 from commonplace.knowledge.store.unit_of_work import unit_of_work
+from support.cross_encoders import write_cross_encoder
 from support.on_pool import memory_on
 
 pytestmark = pytest.mark.usefixtures("tenant")
@@ -182,3 +187,42 @@ async def test_a_database_that_is_gone_is_an_error_that_says_so(
 
     with pytest.raises(StorageUnavailableError, match="knowledge memory"):
         await memory_context(knowledge_pool, engine, "tent", "travel")
+
+
+async def block_with(reranker: str, pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock) -> str:
+    """Return the block about a tent with a reranker."""
+    memory = memory_on(pool, engine=engine, clock=clock)
+    memory.database.settings = Settings(reranker=reranker)
+    return await memory.context("is the tent green", "travel", fail_open=False)
+
+
+@pytest.mark.requirement("SHW-09.1")
+async def test_a_cross_encoder_decides_what_a_block_shows(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock, tmp_path: Path
+) -> None:
+    """Everything near the prompt if each memory surely helps, and nothing if none does."""
+    await remember(knowledge_pool, engine, clock)
+    sure = str(write_cross_encoder(tmp_path / "sure", score=8.0))
+    never = str(write_cross_encoder(tmp_path / "never", score=-8.0))
+    assert (await block_with(sure, knowledge_pool, engine, clock)).count("\n- ") > 1
+    assert await block_with(never, knowledge_pool, engine, clock) == "# Memory Context\n"
+
+
+@pytest.mark.requirement("SHW-09.2")
+async def test_without_its_cross_encoder_a_block_goes_by_likeness(
+    knowledge_pool: asyncpg.Pool,
+    engine: EmbeddingEngine,
+    clock: ManualClock,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As with the reranker off, with one warning."""
+    await remember(knowledge_pool, engine, clock)
+    damaged = write_cross_encoder(tmp_path / "damaged")
+    (damaged / "model.safetensors").write_bytes(b"no weights")
+    alike = await block_with("off", knowledge_pool, engine, clock)
+    assert alike.count("\n- ") == 20
+    with caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            assert await block_with(str(damaged), knowledge_pool, engine, clock) == alike
+    assert caplog.text.count("memories are ranked without the reranker") == 1

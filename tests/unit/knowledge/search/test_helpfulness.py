@@ -5,7 +5,7 @@ import math
 import pytest
 
 from commonplace.knowledge.model.bounds import MAX_IMPORTANCE
-from commonplace.knowledge.rules.helpfulness import Reading, by_help, helpful
+from commonplace.knowledge.rules.helpfulness import ODDS_ALONE, Reading, by_help, helpful
 from commonplace.knowledge.rules.relevance import Relevance
 
 
@@ -52,6 +52,16 @@ def test_likeness_and_importance_decide_between_equal_odds() -> None:
     assert [each.place for each in shown] == [1, 0]
     shown = helpful([near(0), near(1)], [Reading(3.0, 4.0), Reading(3.0, 9.0)], min_relevance=0.58)
     assert [each.place for each in shown] == [1, 0]
+
+
+@pytest.mark.requirement("SHW-09.1")
+def test_the_odds_of_a_cross_encoder_count_alone() -> None:
+    """Even odds are a helpfulness of 0.5, however alike and important a memory is."""
+    judged = [near(0, 0.9), near(1, 0.1)]
+    shown = helpful(judged, read(0.0, 1.0, importance=9.0), ODDS_ALONE, min_relevance=0.5)
+    assert [(each.place, round(each.relevance, 2)) for each in shown] == [(1, 1.0), (0, 0.37)]
+    assert len(helpful([near(0)], read(0.0), ODDS_ALONE, min_relevance=0.5)) == 1
+    assert helpful([near(0)], read(0.0), ODDS_ALONE, min_relevance=0.58) == []
 
 
 @pytest.mark.requirement("SHW-10.1")
