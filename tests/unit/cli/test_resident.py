@@ -54,6 +54,7 @@ HARMLESS_WHEN_READ = frozenset(
         {"COMMONPLACE_WORKSPACE": "."},
         {"COMMONPLACE_DATABASE": "x.db"},
         {"COMMONPLACE_EMBEDDING_MODEL": "model"},
+        {"COMMONPLACE_RERANKER": "./model"},
         {"COMMONPLACE_CONFIG": "commonplace.toml"},
     ],
 )
@@ -73,6 +74,8 @@ def test_a_relative_place_in_the_file_counts_unless_a_variable_replaces_it(tmp_p
     environ = {"COMMONPLACE_HOME": str(tmp_path)}
     assert client.home_of(environ) is None
     named = {"COMMONPLACE_DATABASE": "postgresql://h/d", "COMMONPLACE_EMBEDDING_MODEL": "BAAI/bge-small"}
+    assert client.home_of(environ | named) == str(tmp_path)
+    named["COMMONPLACE_RERANKER"] = "cross-encoder/ms-marco-MiniLM-L-6-v2"
     assert client.home_of(environ | named) == str(tmp_path)
 
 
