@@ -1,14 +1,12 @@
 """The real claude CLI as a client: its settings as installed, its model scripted."""
 
 import asyncio
-import json
 import os
 import re
 import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,100 +16,16 @@ from commonplace.hosts.install.offers import project_slug
 from commonplace.knowledge import FactDraft
 from commonplace.mcp.agent.server import INSTRUCTIONS
 from support.agent_tools import MOST_TOKENS, MOST_TOOLS, cost, definitions
-from support.claude import claude_environment
+from support.claude import Claude, claude_environment, install, told
 from support.commands import CommandLine, CommandServer, clean_environment
 from support.deadlines import DEADLINE_S
 from support.facade import open_knowledge
-from support.model_api import Asked, Calls, Hangs, ModelApi, Says
+from support.model_api import Calls, Hangs, ModelApi, Says
 from support.postgres import wait_until
-from support.resident import RESIDENT, end
-
-PATIENT = {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "30000"}
-"""On a machine that tests keep busy, servers start later than the client waits for them; on others they do not."""
+from support.resident import end
 
 ALLOWED = "mcp__commonplace"
 ADD = "mcp__commonplace__memory_add"
-
-
-class Claude:
-    """The CLI in a workspace, with commonplace on a database of its own.
-
-    Args:
-        commonplace: Names workspace and home.
-        database: The URL of knowledge memory.
-        api: Answers the CLI.
-    """
-
-    def __init__(self, commonplace: CommandLine, database: str, api: ModelApi) -> None:
-        self.commonplace = commonplace
-        self.api = api
-        self.database = database
-        self.variables = {"COMMONPLACE_POSTGRES_URL": database} | RESIDENT
-        self.environment = (
-            clean_environment(commonplace.home, **self.variables)
-            | claude_environment(commonplace.home / "user", api.url)
-            | PATIENT
-        )
-
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Start it with a prompt."""
-        return subprocess.Popen(
-            ["claude", "-p", *arguments, "--output-format", "stream-json", "--verbose"],
-            cwd=self.commonplace.directory,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def run(self, *arguments: str) -> list[dict[str, Any]]:
-        """Run it to its end; return the lines that it wrote."""
-        with self.start(*arguments) as process:
-            out, err = process.communicate(timeout=DEADLINE_S)
-        assert process.returncode == 0, f"{out}\n{err}\n{self.log}"
-        assert "Hook cancelled" not in err
-        return [json.loads(each) for each in out.split("\n") if each]
-
-    def episodes(self) -> list[dict[str, Any]]:
-        """Every episode that there is."""
-        words = ("staging production", "--mode", "keyword", "--type", "episode", "--json")
-        listed = self.commonplace("knowledge", "search", *words, COMMONPLACE_POSTGRES_URL=self.database)
-        found: list[dict[str, Any]] = listed.json["results"]
-        return found
-
-    def session_end(self, session_id: str) -> None:
-        """Call the hook of a session's end once more."""
-        done = self.hook("session-end", session_id)
-        assert (done.status, done.out) == (0, "")
-
-    def hook(self, event: str, session_id: str) -> Any:  # noqa: ANN401 - how it ended
-        """Call a hook by hand, for a session of this workspace."""
-        given = {
-            "session_id": session_id,
-            "transcript_path": str(self.transcripts / f"{session_id}.jsonl"),
-            "cwd": str(self.commonplace.directory),
-        }
-        stdin = json.dumps(given).encode()
-        return self.commonplace("hook", event, stdin=stdin, **self.variables)
-
-    @property
-    def transcripts(self) -> Path:
-        """Where the CLI keeps them for this workspace."""
-        (directory,) = (self.commonplace.home / "user" / ".claude" / "projects").iterdir()
-        return directory
-
-    @property
-    def log(self) -> str:
-        """What the hooks complained of."""
-        path = self.commonplace.home / "logs" / "hooks.log"
-        return path.read_text() if path.exists() else ""
-
-
-def install(commonplace: CommandLine) -> None:
-    """Install commonplace in a project."""
-    done = commonplace("install", "claude-code")
-    assert done.status == 0, done.err
 
 
 @pytest.fixture
@@ -122,16 +36,6 @@ def claude(commonplace: CommandLine, knowledge_url: str) -> Iterator[Claude]:
         install(commonplace)
         yield client
         end(commonplace.home)
-
-
-def told(request: Asked) -> str:
-    """Everything that the model was told in messages, whatever the client put it into."""
-    texts: list[str] = []
-    for message in request.body["messages"]:
-        content = message["content"]
-        blocks = [{"text": content}] if isinstance(content, str) else content
-        texts += [block["text"] for block in blocks if "text" in block]
-    return "\n".join(texts)
 
 
 @pytest.mark.requirement("ONE-05.1")
