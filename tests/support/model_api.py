@@ -331,7 +331,7 @@ def _message(step: Says | Decides | Calls, request: Asked) -> dict[str, Any]:
         block = {"type": "text", "text": step.text if isinstance(step, Says) else json.dumps(step.value)}
         stop = step.stop if isinstance(step, Says) else "end_turn"
     return {
-        "id": "msg_1",
+        "id": f"msg_{uuid4().hex}",
         "type": "message",
         "role": "assistant",
         "model": request.body["model"],
