@@ -85,6 +85,52 @@ async def test_both_servers_offer_the_briefing(url: str) -> None:
             assert "The staging port is 5433" in str(content)
 
 
+@pytest.mark.requirement("FOL-04.6")
+@pytest.mark.parametrize("name", ["agent", "knowledge"])
+async def test_a_client_of_the_newest_protocol_needs_no_handshake(url: str, name: str) -> None:
+    """Each request stands alone and names its protocol, in the headers as in the message."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28"}
+    async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=DEADLINE_S) as client:
+        discovered, listed = [
+            (
+                await client.post(
+                    f"/mcp/{name}",
+                    headers={"mcp-method": method},
+                    json={"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": meta}},
+                )
+            ).json()["result"]
+            for method in ("server/discover", "tools/list")
+        ]
+    assert "2026-07-28" in discovered["supportedVersions"]
+    assert "logging" not in discovered["capabilities"]
+    assert listed["tools"]
+
+
+@pytest.mark.requirement("FOL-04.6")
+@pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
+async def test_a_client_of_an_earlier_protocol_gets_its_handshake(url: str, version: str) -> None:
+    """The server answers in the version that the client asks for."""
+    headers = {"accept": "application/json, text/event-stream"}
+    client_info = {"name": "test", "version": "1"}
+    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": client_info}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=DEADLINE_S) as client:
+        answer = (await client.post("/mcp/knowledge", json=request)).json()["result"]
+        listed = await client.post(
+            "/mcp/knowledge",
+            headers={"mcp-protocol-version": version},
+            json={"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}},
+        )
+    assert answer["protocolVersion"] == version
+    assert "logging" not in answer["capabilities"]
+    assert "memory_recall" in {tool["name"] for tool in listed.json()["result"]["tools"]}
+
+
 @pytest.mark.requirement("KNW-19.1")
 async def test_requests_stand_alone(url: str) -> None:
     """Without a session that only one process would know, so that any process may answer the next one."""
