@@ -7,6 +7,7 @@ from typing import Final
 from commonplace.core.budgets import budget_chars, share_budget
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError
+from commonplace.hosts.hooks.deadlines import LESSONS_TIMEOUT_S, RECALL_TIMEOUT_S
 from commonplace.hosts.hooks.hook_input import HookCall
 from commonplace.hosts.hooks.loaded_texts import loaded_texts
 from commonplace.hosts.hooks.seen_lines import SeenLines
@@ -31,9 +32,6 @@ LESSON_TOKENS: Final = 300
 
 LOOKED_THROUGH_TOKENS: Final = 3_000
 """The number of memories to recall before memories that the conversation already has are left out."""
-
-RECALL_TIMEOUT_S: Final = 3.0
-LESSONS_TIMEOUT_S: Final = 0.5
 
 _log = logging.getLogger(__name__)
 
