@@ -20,6 +20,8 @@
     ├── ModuleError                         a module of a host: unknown, in a cycle, or not started
     ├── ClockError                          the time is implausible, so decay and cleanup wait
     ├── UpkeepError                         a background job failed, or part of it
+    ├── SyncError                           a target of sync, or a file of a device
+    │   └── SyncFileError                   a file is forged, damaged, missing, or of a later release
     ├── EmbeddingError                      the embedding engine
     │   ├── ModelMissingError               the weights are not found
     │   ├── ModelDamagedError               the weights or the tokenizer cannot be used
@@ -265,6 +267,14 @@ class UpkeepError(CommonplaceError):
     def __init__(self, message: str, *, again_in_s: float | None = None) -> None:
         self.again_in_s = again_in_s
         super().__init__(message)
+
+
+class SyncError(CommonplaceError):
+    """A target of sync, or what it holds, cannot be used."""
+
+
+class SyncFileError(SyncError):
+    """A file of a device is forged, damaged, missing, or of a later release."""
 
 
 class ModelError(CommonplaceError):

@@ -1,0 +1,28 @@
+"""The port of a carrier: list, get, put if absent."""
+
+from collections.abc import Set as AbstractSet
+from typing import Protocol
+
+
+class Carrier(Protocol):
+    """A place to which every device can write new files, and from which every device can read all files.
+
+    Names have one or two parts of ``[0-9a-z.-]``, with a slash between them. Methods block, and raise
+    :class:`~commonplace.core.errors.StorageUnavailableError` if the place cannot be reached or written.
+    """
+
+    def names(self) -> AbstractSet[str]:
+        """Return the names of all files that have arrived whole."""
+        ...
+
+    def get(self, name: str) -> bytes | None:
+        """Return a file; ``None`` if it is not there."""
+        ...
+
+    def put(self, name: str, body: bytes) -> None:
+        """Write a file, unless one of this name is there."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Delete a file, if it is there."""
+        ...

@@ -1,0 +1,90 @@
+"""Finding changes: what is different from what was last seen of a memory. Pure.
+
+A memory shows the plain value of each field. A change says of a sum what each device counts, and of a stamped value
+when it was set.
+
+Source: ADR 0040.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from commonplace.services.sync.changes import Change, Fields
+from commonplace.services.sync.kinds import JOINS, Join, SyncKind
+from commonplace.services.sync.versions import Stamp, Versions, next_versions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenMemory:
+    """A memory as this device last read or wrote it.
+
+    Attributes:
+        fields: What it showed; ``None`` if it was gone.
+        told: The same as changes tell it.
+        versions: The changes that are in it. What is changed here has seen these, and none that arrived since.
+    """
+
+    fields: Fields | None = None
+    told: Fields | None = None
+    versions: Versions = field(default_factory=dict[str, int])
+
+
+def found_change(
+    kind: SyncKind, name: str, shown: Fields | None, seen: SeenMemory, stamp: Stamp, *, actor: str = ""
+) -> Change:
+    """Return the change of a memory that shows other fields than were last seen.
+
+    Args:
+        kind: What it is.
+        name: What it is called on every device.
+        shown: Its fields now; ``None`` if it is gone.
+        seen: How it was last seen.
+        stamp: The time of this change.
+        actor: Who made it.
+    """
+    plain, told = seen.fields or {}, seen.told or {}
+    fields = (
+        None
+        if shown is None
+        else {
+            name: _lifted(JOINS[kind].get(name, Join.TEXT), value, plain.get(name), told.get(name), stamp)
+            for name, value in shown.items()
+        }
+    )
+    versions = next_versions([seen.versions], stamp.device)
+    return Change(kind=kind, name=name, versions=versions, stamp=stamp, fields=fields, actor=actor)
+
+
+def shown_fields(kind: SyncKind, fields: Fields) -> Fields:
+    """Return the fields of a change as the memory shows them."""
+    return {name: _plain(JOINS[kind].get(name, Join.TEXT), value) for name, value in fields.items()}
+
+
+def _lifted(join: Join, value: Any, seen: Any, before: Any, stamp: Stamp) -> Any:  # noqa: ANN401 - values of JSON
+    """Return a value as a change says it."""
+    match join:
+        case Join.SUM:
+            counts: Mapping[str, int] = before or {}
+            more = value - (seen or 0)
+            return dict(sorted({**counts, stamp.device: max(0, counts.get(stamp.device, 0) + more)}.items()))
+        case Join.STAMPED:
+            is_same = before is not None and before[0] == value
+            return before if is_same else [value, [stamp.milliseconds, stamp.count, stamp.device]]
+        case Join.UNION:
+            return sorted(value)
+        case _:
+            return value
+
+
+def _plain(join: Join, value: Any) -> Any:  # noqa: ANN401 - values of JSON
+    match join:
+        case Join.SUM:
+            counts: Mapping[str, int] = value or {}
+            return sum(counts.values())
+        case Join.STAMPED:
+            return None if value is None else value[0]
+        case _:
+            return value
