@@ -7,11 +7,11 @@ Recall is also measured ``in turn``: each prompt after all prompts before it, wh
 and block are measured on facts and rules, search on all types. With ``--many``, each world also holds other memories,
 which no prompt asks for; see ``recall_corpus.py``.
 
-    python benchmarks/recall.py --worlds kept|set-aside|learned [--reranker off] [--json]
+    python benchmarks/recall.py --worlds kept|set-aside|asked-once|learned [--reranker off] [--json]
     python benchmarks/recall.py --data FILE.jsonl [--many N --among FILE...] [--query-weights float32|int8] [--json]
 
 The worlds of other authors are in ``training/reranker/worlds``. Constants were chosen on those that are kept; nothing
-was learned from those that are set aside.
+was learned from those that are set aside, or from those in ``asked-once``, which were measured once.
 """
 
 import argparse
@@ -41,8 +41,10 @@ from recall_corpus import filled
 from recall_worlds import Record, StoredWorld, current, line_of
 from scratch_server import scratch_server
 from worlds import KEPT, SET_ASIDE, learned_worlds, read_worlds
+from worlds import WORLDS as FOLDER
 
-WORLDS = {"kept": KEPT, "set-aside": SET_ASIDE, "learned": learned_worlds()}
+ASKED_ONCE = [f"asked-once/{path.stem}" for path in (FOLDER / "asked-once").glob("*.txt")]
+WORLDS = {"kept": KEPT, "set-aside": SET_ASIDE, "asked-once": ASKED_ONCE, "learned": learned_worlds()}
 MODES = ("semantic", "keyword", "hybrid", "contextual")
 RANKS = ("hit@1", "recall@5", "ndcg@10")
 
