@@ -11,7 +11,8 @@ BM25 on the same records; ``evidence`` is the best that records can do, ``none``
     python benchmarks/answers.py report [--json]
 
 Each reader reads one file and writes ``DIR/answer-HEX.jsonl``; each grader reads one file and writes
-``DIR/verdict-NN.jsonl``. No reader may read two files with the same question. ``report`` needs only the kept file. The
+``DIR/verdict-NN.jsonl``. No reader may read two files with the same question. Where a file was not read, its system and
+budget are left out. ``report`` needs only the kept file. The
 questions are always the same, the records are not: searches order equal scores by random ids, and worlds end today.
 LoCoMo's data is at https://github.com/snap-research/locomo.
 """
@@ -33,6 +34,7 @@ from answers_contexts import all_contexts
 from answers_grades import (
     AnswersError,
     Share,
+    answered_entries,
     grades_of,
     read_answers,
     read_grades,
@@ -42,7 +44,7 @@ from answers_grades import (
     write_grading,
 )
 from answers_questions import all_questions
-from answers_reading import files_of, items_of, read_key, write_files
+from answers_reading import files_of, items_of, write_files
 
 KEPT: Final = Path(__file__).parent / "data" / "answers.jsonl"
 
@@ -78,7 +80,7 @@ def keep(folder: Path, path: Path = KEPT) -> None:
     Raises:
         AnswersError: An answer or a verdict is missing.
     """
-    entries = read_key(folder)
+    entries = answered_entries(folder)
     grades = grades_of(entries, read_answers(folder, entries), read_verdicts(folder))
     write_grades(path, grades)
     print(f"{len(grades):,} items in {path}")

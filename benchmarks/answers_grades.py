@@ -3,7 +3,7 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -84,19 +84,35 @@ def answer_id(question: str, answer: str) -> str:
     return digest("answer", question, normalized(answer))[:8]
 
 
+def answered_entries(folder: Path) -> list[Entry]:
+    """Return the entries of the key for the systems and budgets of which every file was read.
+
+    Raises:
+        FileNotFoundError: The folder has no key.
+    """
+    entries = read_key(folder)
+    unread = {entry.id for entry in entries if not (folder / f"answer-{entry.file}.jsonl").exists()}
+    missing = {(entry.set, *pair) for entry in entries if entry.id in unread for pair in entry.systems}
+    whole = (
+        replace(entry, systems=tuple(pair for pair in entry.systems if (entry.set, *pair) not in missing))
+        for entry in entries
+    )
+    return [entry for entry in whole if entry.systems]
+
+
 def read_answers(folder: Path, entries: Sequence[Entry]) -> dict[str, str]:
     """Return the answer to every item by its id.
 
     Raises:
         AnswersError: An item has no answer or several, or an answer belongs to no item of its file.
     """
-    expected: defaultdict[str, set[str]] = defaultdict(set)
-    for entry in entries:
-        expected[entry.file].add(entry.id)
+    expected = {entry.file for entry in entries}
     answers: dict[str, str] = {}
     problems: list[str] = []
-    for name, ids in sorted(expected.items()):
+    whole = {entry.id: entry.file for entry in read_key(folder)}
+    for name in sorted(expected):
         path = folder / f"answer-{name}.jsonl"
+        ids = {id_ for id_, file in whole.items() if file == name}
         values, problem = _read_values(path, "answer", str, ids)
         answers |= values
         problems += problem
@@ -180,7 +196,7 @@ def write_grading(folder: Path, questions: Mapping[str, Question]) -> tuple[int,
     Raises:
         AnswersError: See :func:`read_answers`.
     """
-    entries = read_key(folder)
+    entries = answered_entries(folder)
     distinct = answers_to_grade(entries, read_answers(folder, entries))
     files = grading_files(questions, distinct)
     for number, names in enumerate(files, start=1):

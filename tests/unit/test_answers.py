@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from answers_contexts import (
 from answers_grades import (
     AnswersError,
     Grade,
+    answered_entries,
     grades_of,
     read_answers,
     read_grades,
@@ -217,6 +219,27 @@ def test_answers_are_graded_and_kept(tmp_path: Path) -> None:
         (("recall", 1000),): True,
     }
     assert PORT.text not in (tmp_path / "kept.jsonl").read_text(encoding="utf-8")
+
+
+def test_what_was_not_read_whole_is_left_out(tmp_path: Path) -> None:
+    """A system's share within a budget is that of all questions, or there is none."""
+    contexts = [
+        context("dense", 1000, "- It is 8080."),
+        context("dense", 2000, "- It is 8080."),
+        context("dense", 1000, "- The key is red.", question=TASK),
+        context("dense", 2000, "- The key is red.", "- It sticks.", question=TASK),
+        context("dense", 2000, "- It is 8080.", question=replace(PORT, name="conv-1:1")),
+    ]
+    write_files(tmp_path, files_of(items_of(contexts)))
+    (unread,) = {each.file for each in read_key(tmp_path) if each.question == "conv-1:1"}
+    for entry in read_key(tmp_path):
+        if entry.file != unread:
+            (tmp_path / f"answer-{entry.file}.jsonl").touch()
+    assert {(each.set, each.systems) for each in answered_entries(tmp_path)} == {
+        ("locomo", (("dense", 1000),)),
+        ("worlds", (("dense", 1000),)),
+        ("worlds", (("dense", 2000),)),
+    }
 
 
 def test_shares_count_an_item_for_each_of_its_systems() -> None:
