@@ -36,13 +36,13 @@ from commonplace.knowledge.model.consolidation_results import (
     ProposedRule,
     Retraction,
 )
-from commonplace.knowledge.model.fact_drafts import FactDraft, checked_fact, fact_text
+from commonplace.knowledge.model.fact_drafts import FactDraft, checked_fact, fact_heading
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType
 from commonplace.knowledge.model.permanence import Permanence
 from commonplace.knowledge.rules.fact_periods import with_end, with_period
 from commonplace.knowledge.rules.periods import Period
 from commonplace.knowledge.store.unit_of_work import unit_of_work
-from commonplace.knowledge.store.vectors import embed
+from commonplace.knowledge.store.vectors import MemoryText, embed_memories
 from commonplace.language.relative_days import with_dates
 
 USER: Final = "the user"
@@ -226,13 +226,16 @@ def _fact(place: str, fact: ProposedFact, group: EpisodeGroup, target: KnownFact
 async def _with_vectors(engine: EmbeddingEngine, steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps with the vectors of new memories, which are computed together."""
     texts = {
-        step.place: fact_text(step.draft) if isinstance(step, StoreFact) else step.draft.content
+        step.place: MemoryText(
+            content=step.draft.content,
+            heading=fact_heading(step.draft) if isinstance(step, StoreFact) else "",
+        )
         for step in steps
         if isinstance(step, StoreFact | StoreRule)
     }
     if not texts:
         return tuple(steps)
-    embeddings = await embed(engine, list(texts.values()))
+    embeddings = await embed_memories(engine, list(texts.values()))
     numbers = {place: number for number, place in enumerate(texts)}
     return tuple(
         replace(step, embeddings=embeddings.only(numbers[step.place]))

@@ -6,7 +6,7 @@ from uuid import UUID
 from commonplace.core.errors import ConflictError, InvalidInputError
 from commonplace.core.sources import Source
 from commonplace.knowledge.browse.single_memories import MemoryReader, read_one
-from commonplace.knowledge.memories.facts import insert_facts, with_entities
+from commonplace.knowledge.memories.facts import embed_facts, insert_facts, with_entities
 from commonplace.knowledge.memories.rules import (
     RuleDraft,
     checked_rule,
@@ -14,11 +14,11 @@ from commonplace.knowledge.memories.rules import (
     is_displaced,
     supersede_rule,
 )
-from commonplace.knowledge.model.fact_drafts import FactDraft, all_keys, checked_fact, fact_text
+from commonplace.knowledge.model.fact_drafts import FactDraft, all_keys, checked_fact
 from commonplace.knowledge.model.kinds import Episode, Fact, Memory, MemoryType, Rule
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.unit_of_work import of_kind
-from commonplace.knowledge.store.vectors import embed
+from commonplace.knowledge.store.vectors import MemoryText, embed_memories
 from commonplace.language.relative_days import with_new_dates
 
 
@@ -54,7 +54,7 @@ class Editing:
         now = self._session.clock()
         draft = replace(FactDraft.of(old), content=content, source=None, last_confirmed_at=now)
         fact = checked_fact(draft, allow_secrets=allow_secrets)
-        embeddings = await embed(self._session.engine, [fact_text(fact)])
+        embeddings = await embed_facts(self._session.engine, [fact])
         async with self._session.writing() as sql:
             facts, found = await with_entities(sql, [fact])
             await sql.serialise_fact_keys(keys=all_keys(facts))
@@ -71,7 +71,7 @@ class Editing:
         now = self._session.clock()
         draft = replace(RuleDraft.of(old), content=content, source=None, last_confirmed_at=now)
         rule = checked_rule(draft, allow_secrets=allow_secrets)
-        embeddings = await embed(self._session.engine, [rule.content])
+        embeddings = await embed_memories(self._session.engine, [MemoryText(content=rule.content)])
         async with self._session.writing() as sql:
             standing = _standing(await read_one(sql, MemoryType.RULE, old.id, now=now))
             (receipt,) = await insert_rules(sql, [rule], embeddings, now=now)

@@ -20,9 +20,10 @@ from commonplace.knowledge.rules import maturity
 from commonplace.knowledge.rules.maturity import Standing
 from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.id_lookup import find_id
+from commonplace.knowledge.store.passages import store_passages
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
-from commonplace.knowledge.store.vectors import embed
+from commonplace.knowledge.store.vectors import MemoryText, embed_memories
 from commonplace.storage.database import Row
 
 _log = logging.getLogger(__name__)
@@ -78,7 +79,7 @@ class RuleFeedback:
         async with self._session.writing() as sql:
             rule = await _lock(sql, key, self._session.clock())
         text = maturity.anti_pattern_text(rule.content, rule.metadata.get("harmful_reasons", []))
-        embeddings = await embed(self._session.engine, [text])
+        embeddings = await embed_memories(self._session.engine, [MemoryText(content=text)])
         now = self._session.clock()
         async with self._session.writing() as sql:
             current = await _lock(sql, key, now)
@@ -99,6 +100,7 @@ class RuleFeedback:
                 now=now,
             )
             inverted = _existing(row, key, now)
+            await store_passages(sql, MemoryType.RULE, [key], embeddings)
             states = (
                 {"maturity": each.maturity, "last_confirmed_at": each.last_confirmed_at}
                 for each in (current, inverted)

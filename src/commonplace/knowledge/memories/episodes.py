@@ -14,12 +14,13 @@ from commonplace.core.lookahead import one_ahead
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.model.drafts import Draft, checked
-from commonplace.knowledge.model.kinds import Moment
+from commonplace.knowledge.model.kinds import MemoryType, Moment
 from commonplace.knowledge.store.draft_rows import columns
 from commonplace.knowledge.store.outage import OUTAGES
+from commonplace.knowledge.store.passages import store_passages
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.traced import traced
-from commonplace.knowledge.store.vectors import embed
+from commonplace.knowledge.store.vectors import Embeddings, MemoryText, embed_memories
 from commonplace.language.times import EXPECTED, TimeReader
 
 _log = logging.getLogger(__name__)
@@ -85,8 +86,17 @@ class EpisodeImportReceipt:
     batches: int
 
 
-Prepared = dict[str, Any]
-"""Checked episodes with their vectors, as the parameters of the statement that stores them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """Checked episodes.
+
+    Attributes:
+        rows: The parameters of the statement that stores them.
+        embeddings: Their vectors.
+    """
+
+    rows: Mapping[str, Any]
+    embeddings: Embeddings
 
 
 class Episodes:
@@ -168,15 +178,18 @@ class Episodes:
         now = self._session.clock()
         episodes = [checked(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
         texts = [episode.content for episode in episodes]
-        return columns(episodes, texts, await embed(self._session.engine, texts)) | {
+        embeddings = await embed_memories(self._session.engine, [MemoryText(content=text) for text in texts])
+        rows = columns(episodes, texts, embeddings) | {
             "created_at": [_happened_at(episode, now) for episode in episodes],
             "expires_at": [now + LIFETIME for _ in episodes],
         }
+        return Prepared(rows=rows, embeddings=embeddings)
 
     async def _insert(self, prepared: Prepared) -> list[UUID]:
         async with self._session.writing() as sql:
-            await sql.insert_episodes(**prepared)
-        return prepared["id"]
+            await sql.insert_episodes(**prepared.rows)
+            await store_passages(sql, MemoryType.EPISODE, prepared.rows["id"], prepared.embeddings)
+        return prepared.rows["id"]
 
 
 def _event_moment(created_at: Moment | None, times: TimeReader) -> Moment | None:

@@ -12,13 +12,14 @@ from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import Source
+from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.entities.registry import merged_error
 from commonplace.knowledge.entities.subjects import Subjects, find_subjects, link_subjects, plain_type
 from commonplace.knowledge.memories.fact_receipts import FactReceipt, receipt_of, with_hints
 from commonplace.knowledge.memories.replaced import find_replaced, no_longer_holds, oppose
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
-from commonplace.knowledge.model.fact_drafts import FactDraft, all_keys, checked_fact, fact_text
+from commonplace.knowledge.model.fact_drafts import FactDraft, all_keys, checked_fact, fact_heading, fact_text
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType, Moment, Validity
 from commonplace.knowledge.model.permanence import Permanence
 from commonplace.knowledge.model.search_text import search_text
@@ -28,10 +29,11 @@ from commonplace.knowledge.rules.near_facts import MOST_NEAR, Meeting, SubjectFa
 from commonplace.knowledge.rules.periods import Period
 from commonplace.knowledge.rules.supersession import ActiveFact, Candidate, Placement, decide_supersession
 from commonplace.knowledge.store.draft_rows import columns, known_sources
+from commonplace.knowledge.store.passages import store_passages
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced
-from commonplace.knowledge.store.vectors import Embeddings, embed
+from commonplace.knowledge.store.vectors import Embeddings, MemoryText, embed_memories
 from commonplace.storage.database import Columns
 from commonplace.storage.rows import read_row
 
@@ -121,7 +123,7 @@ class Facts:
         if not drafts:
             return []
         facts = [checked_fact(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
-        embeddings = await embed(self._session.engine, [fact_text(fact) for fact in facts])
+        embeddings = await embed_facts(self._session.engine, facts)
         async with traced(self._session, "upsert_memory") as note, self._session.writing() as sql:
             now = self._session.clock()
             target_id = None
@@ -151,6 +153,17 @@ class Facts:
                 opposed = await _opposed(sql, placements[0], met, now=now)
                 receipts = [with_hints(facts[0], replace(receipts[0], opposed_ids=opposed), period, near)]
             return note(receipts)
+
+
+async def embed_facts(engine: EmbeddingEngine, facts: Sequence[FactDraft]) -> Embeddings:
+    """Compute the vectors of the :func:`fact_text` of each fact, and of the passages of long facts.
+
+    Raises:
+        EmbeddingError: The model cannot be found or used.
+    """
+    return await embed_memories(
+        engine, [MemoryText(content=fact.content, heading=fact_heading(fact)) for fact in facts]
+    )
 
 
 async def with_entities(
@@ -190,7 +203,7 @@ async def insert_facts(
     Args:
         sql: The transaction.
         facts: From :func:`with_entities`, at least one.
-        embeddings: The vectors of the :func:`fact_text` of each fact.
+        embeddings: From :func:`embed_facts`.
         found: The entities of the subjects; active facts about such a subject are linked first.
         now: The present.
         period: The period that the words of a single fact name.
@@ -233,6 +246,7 @@ async def insert_facts(
     placements = _decided(candidates, now)
     with known_sources(facts):
         await sql.insert_facts(**values | _decided_columns(placements), now=now)
+    await store_passages(sql, MemoryType.FACT, values["id"], embeddings)
     if target is not None and placements[0].contradicts_id not in {None, target.id}:
         await oppose(sql, MemoryType.FACT, placements[0].id, target.id, now=now)
     return placements

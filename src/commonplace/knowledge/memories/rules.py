@@ -16,11 +16,12 @@ from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.drafts import LIFECYCLE_METADATA, Draft, checked
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, PINNED, Memory, MemoryType, Moment, Rule
 from commonplace.knowledge.store.draft_rows import columns, known_sources
+from commonplace.knowledge.store.passages import store_passages
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.unit_of_work import of_kind
-from commonplace.knowledge.store.vectors import Embeddings, embed
+from commonplace.knowledge.store.vectors import Embeddings, MemoryText, embed_memories
 from commonplace.language.relative_days import with_dates
 
 _ALL_RULES: Final = "rules"
@@ -143,7 +144,9 @@ class Rules:
         if not drafts:
             return []
         rules = [checked_rule(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
-        embeddings = await embed(self._session.engine, [rule.content for rule in rules])
+        embeddings = await embed_memories(
+            self._session.engine, [MemoryText(content=rule.content) for rule in rules]
+        )
         now = self._session.clock()
         async with traced(self._session, "create_memory") as note, self._session.writing() as sql:
             # Of two equal or opposed rules that are stored at once, the later transaction sees the earlier one.
@@ -257,6 +260,7 @@ async def insert_rules(
     parameters = columns(rules, [rule.content for rule in rules], embeddings)
     with known_sources(rules):
         stored = await sql.insert_rules(**parameters, decay_rate=DECAY_RATE, now=now)
+    await store_passages(sql, MemoryType.RULE, parameters["id"], embeddings)
     flags = {row["id"]: tuple(row["flags"]) for row in stored}
     texts = [(rule_id, rule.content) for rule_id, rule in zip(parameters["id"], rules, strict=True)]
     related = await relate(sql, texts, now=now)

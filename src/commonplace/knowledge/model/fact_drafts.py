@@ -87,7 +87,12 @@ def checked_fact(draft: FactDraft, *, allow_secrets: bool = False) -> FactDraft:
 
 def fact_text(fact: FactDraft) -> str:
     """Return the text that searches match and from which the vector is computed."""
-    return f"{fact.subject} {fact.predicate} {fact.content}"
+    return f"{fact_heading(fact)}{fact.content}"
+
+
+def fact_heading(fact: FactDraft) -> str:
+    """Return the words before the content in the text of a fact."""
+    return f"{fact.subject} {fact.predicate} "
 
 
 def fact_key(scope: str, predicate: str, about: object) -> str:

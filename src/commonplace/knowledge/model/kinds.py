@@ -269,11 +269,13 @@ KIND_GAPS: Final[Mapping[MemoryType, Mapping[str, str]]] = {
     MemoryType.EPISODE: {
         "memories": "episodes",
         "text": "content",
+        "heading": "''",
         "usable": "(expires_at IS NULL OR expires_at > :now)",
     },
     MemoryType.FACT: {
         "memories": "facts",
         "text": "concat_ws(' ', subject, predicate, content)",
+        "heading": "subject || ' ' || predicate || ' '",
         "usable": "true",
         "lives": "validity = 'active'",
         "expire": "validity = 'expired'",
@@ -283,6 +285,7 @@ KIND_GAPS: Final[Mapping[MemoryType, Mapping[str, str]]] = {
     MemoryType.RULE: {
         "memories": "rules",
         "text": "content",
+        "heading": "''",
         "usable": _RULE_LIVES,
         "lives": _RULE_LIVES,
         "expire": """metadata = metadata || '{"forgotten": true}'""",

@@ -28,6 +28,12 @@ PRODUCTS: Final = ("product_0", "product_1", "product_2", "product_3", "product_
 _STEPS: Final = (20, 40, 60, 100, 200, 500, 1000, 2 * MAX_LIMIT)
 _DIRECTORY: Final = Path(__file__).parent / "sql_by_table" / "search"
 _OWN: Final = "tenant_id = current_setting('commonplace.tenant_id', true)"
+_PASSAGE_DISTANCE: Final = (
+    "(SELECT min(p.embedding <=> CAST(CAST(:embedding AS vector(384)) AS halfvec(384))) FROM {passages} AS p"
+    " WHERE (SELECT exist FROM passages) AND p.tenant_id = m.tenant_id AND p.memory_id = m.id)"
+)
+"""The distance of the nearest passage of a memory ``m``; null without passages."""
+
 _CONFIDENT: Final = (
     "(CAST(:min_confidence AS float8) IS NULL OR CASE WHEN last_confirmed_at IS NULL AND decay_rate <> 0 THEN 0"
     " ELSE commonplace_effective_confidence(confidence, decay_rate, last_confirmed_at, :now) END >= :min_confidence)"
@@ -308,6 +314,10 @@ def _gaps(table: SearchTable, reach: Reach, form: Form) -> dict[str, str]:
         "words": f"{table.memory_type}_words",
         "own": _own(table, _scope(table, form), form),
         "own_words": _own(table, "scope", form),
+        "passages": f"{table.memory_type}_passages",
+        "own_passages": f"p.{_OWN}",
+        "passage_distance": _PASSAGE_DISTANCE.format(passages=f"{table.memory_type}_passages"),
+        "all_scopes": "false" if form.scoped else "true",
         "matches": str(reach.matches),
         "neighbours": str(reach.neighbours),
         "live": f"{live} AND {FILTERED[table.memory_type]}" if form.filtered else live,

@@ -949,6 +949,14 @@ class _BetweenRow(TypedDict):
     id: UUID
     content: str
 
+class _WithoutPassagesRow(TypedDict):
+    id: UUID
+    heading: str
+    content: str
+
+class _LockUnchangedRow(TypedDict):
+    id: UUID
+
 class _SweepRow(TypedDict):
     read: int
     last_id: UUID | None
@@ -970,6 +978,15 @@ class KindStatements(Statements):
     async def read(self, *, id: object) -> _ReadRow | None: ...
     async def count_use(self, *, id: object, now: object) -> Row | None: ...
     async def between(self, *, first: object, last: object, most: object) -> list[_BetweenRow]: ...
+    async def insert_passages(
+        self, *, memory_id: object, place: object, start_char: object, end_char: object, embedding: object
+    ) -> object: ...
+    async def without_passages(
+        self, *, version: object, after: object, limit: object
+    ) -> list[_WithoutPassagesRow]: ...
+    async def lock_unchanged(
+        self, *, ids: object, fingerprint: object, version: object
+    ) -> list[_LockUnchangedRow]: ...
     async def sweep(
         self, *, after_id: object, limit: object, now: object, gone: object, faint: object
     ) -> _SweepRow: ...

@@ -5,9 +5,9 @@ models. A model is identified by its version, a hash of the weights, because its
 """
 
 import logging
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import asyncpg
@@ -15,6 +15,7 @@ from pgvector import Vector
 
 from commonplace.core.errors import ModelMismatchError
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.rules.passages import Passage, passages
 
 CONSTRAINT: Final = "embedding_model_active"
 """The constraint by which the database refuses a vector."""
@@ -72,17 +73,72 @@ def refused_vectors() -> Generator[None]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PassageVector:
+    """A passage of a long text, and its vector."""
+
+    passage: Passage
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Embeddings:
-    """Vectors in the order of their texts, with the name and version of their model."""
+    """Vectors in the order of their texts, with the name and version of their model.
+
+    Attributes:
+        passages: The passages of each long text, by the place of the text.
+    """
 
     vectors: list[Vector]
     model: str
     version: str
+    passages: Mapping[int, Sequence[PassageVector]] = field(
+        default_factory=dict[int, Sequence[PassageVector]]
+    )
 
     def only(self, *places: int) -> "Embeddings":
         """Return the vectors at some places, from 0."""
-        vectors = [self.vectors[place] for place in places]
-        return Embeddings(vectors=vectors, model=self.model, version=self.version)
+        return replace(
+            self,
+            vectors=[self.vectors[place] for place in places],
+            passages={new: self.passages[old] for new, old in enumerate(places) if old in self.passages},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryText:
+    """The text of a memory, and the words in front of it that its vector is computed from, too."""
+
+    content: str
+    heading: str = ""
+
+
+LONGEST_HEADING: Final = 100
+"""A longer heading would leave too little of the model's tokens to a passage."""
+
+
+async def embed_memories(engine: EmbeddingEngine, texts: Sequence[MemoryText]) -> Embeddings:
+    """Compute the vectors of memories, and those of the passages of long ones, in one call off the event loop.
+
+    Raises:
+        EmbeddingError: The model cannot be found or used.
+    """
+    parts = [(place, passage) for place, text in enumerate(texts) for passage in passages(text.content)]
+    whole = await embed(
+        engine,
+        [
+            *(f"{text.heading}{text.content}" for text in texts),
+            *(_passage_text(texts[place], passage) for place, passage in parts),
+        ],
+    )
+    found: dict[int, list[PassageVector]] = {}
+    for (place, passage), vector in zip(parts, whole.vectors[len(texts) :], strict=True):
+        found.setdefault(place, []).append(PassageVector(passage=passage, vector=vector))
+    return replace(whole, vectors=whole.vectors[: len(texts)], passages=found)
+
+
+def _passage_text(text: MemoryText, passage: Passage) -> str:
+    heading = text.heading if len(text.heading) <= LONGEST_HEADING else ""
+    return f"{heading}{text.content[passage.start : passage.end]}"
 
 
 async def embed(engine: EmbeddingEngine, texts: Sequence[str]) -> Embeddings:

@@ -26,7 +26,7 @@ Branch = Literal["operational", "apps", "memory", "access"]
 HEADS: Final[dict[Branch, str]] = {
     "operational": "ops_010",
     "apps": "app_004",
-    "memory": "mem_025",
+    "memory": "mem_026",
     "access": "acc_001",
 }
 """The newest revision of each branch; a constant, so that most starts need not load Alembic."""

@@ -7,6 +7,9 @@
 -- words goes on. ${matches} and ${neighbours} are numbers, because a plan must know them. An index on vectors finds
 -- little under the filter of a small tenant or scope, where an exact scan is quick: the size decides, and whether the
 -- filter keeps half of the table.
+--
+-- A long memory is found by its passages, too. ${passages} is their table; without any of the tenant's, no part of a
+-- statement looks for them. ${passage_distance} is the distance of the nearest passage of a memory.
 asked AS MATERIALIZED (
   SELECT
     CAST(regexp_replace(
@@ -30,6 +33,19 @@ size AS MATERIALIZED (
   FROM asked, LATERAL (
     SELECT count(*) AS memories
     FROM (SELECT FROM ${memories} AS m WHERE ${own} AND ${countable} LIMIT asked.exact_below) AS capped
+  ) AS counted
+),
+-- As many as decide between the index and a comparison. A graph finds little under the filter of a small scope.
+passages AS MATERIALIZED (
+  SELECT
+    counted.passages > 0 AS exist,
+    counted.passages >= known.exact_below AND (${all_scopes} OR size.by_index) AS by_index
+  FROM size, (
+    SELECT CAST(greatest(2000, least(20000, reltuples / 20)) AS bigint) AS exact_below
+    FROM pg_catalog.pg_class WHERE oid = CAST('${passages}' AS regclass)
+  ) AS known, LATERAL (
+    SELECT count(*) AS passages
+    FROM (SELECT FROM ${passages} AS p WHERE ${own_passages} LIMIT known.exact_below) AS capped
   ) AS counted
 ),
 words AS MATERIALIZED (
@@ -76,14 +92,38 @@ matched AS MATERIALIZED (
   ORDER BY weight DESC, posting.memory_id
   LIMIT ${matches}
 ),
+near_passages AS MATERIALIZED (
+  (
+    SELECT m.id
+    FROM ${passages} AS p, LATERAL (
+      SELECT m.id FROM ${memories} AS m
+      WHERE m.tenant_id = p.tenant_id AND m.id = p.memory_id AND ${own} AND ${live}
+      OFFSET 0
+    ) AS m
+    WHERE ${own_passages} AND (SELECT by_index FROM passages) AND CAST(:embedding AS vector(384)) IS NOT NULL
+    ORDER BY p.embedding <=> CAST(CAST(:embedding AS vector(384)) AS halfvec(384))
+    LIMIT 2 * ${neighbours}
+  )
+  UNION ALL
+  (
+    SELECT m.id
+    FROM ${memories} AS m
+    WHERE ${own} AND ${live} AND commonplace_is_long(content) AND CAST(:embedding AS vector(384)) IS NOT NULL
+      AND (SELECT exist AND NOT by_index FROM passages)
+    ORDER BY ${passage_distance}, m.id
+    LIMIT ${neighbours}
+  )
+),
 nearest AS MATERIALIZED (
+  SELECT id FROM near_passages
+  UNION
   (
     SELECT m.id FROM ${memories} AS m
     WHERE ${own} AND ${live} AND (SELECT by_index FROM size) AND CAST(:embedding AS vector(384)) IS NOT NULL
     ORDER BY CAST(m.embedding AS halfvec(384)) <=> CAST(CAST(:embedding AS vector(384)) AS halfvec(384))
     LIMIT ${neighbours}
   )
-  UNION ALL
+  UNION
   (
     SELECT m.id FROM ${memories} AS m
     WHERE ${own} AND ${live} AND m.embedding IS NOT NULL AND (SELECT NOT by_index FROM size)
@@ -92,7 +132,7 @@ nearest AS MATERIALIZED (
     ORDER BY (m.embedding <=> CAST(:embedding AS vector(384))) + 0, m.id
     LIMIT ${neighbours}
   )
-  UNION ALL
+  UNION
   (
     -- Without a question, the most important memories.
     SELECT m.id FROM ${memories} AS m
@@ -104,7 +144,8 @@ nearest AS MATERIALIZED (
 semantic AS MATERIALIZED (
   SELECT m.id, row_number() OVER (ORDER BY m.distance, m.created_at DESC, m.id) AS place
   FROM nearest, LATERAL (
-    SELECT m.id, m.created_at, m.embedding <=> CAST(:embedding AS vector(384)) AS distance
+    SELECT
+      m.id, m.created_at, least(m.embedding <=> CAST(:embedding AS vector(384)), ${passage_distance}) AS distance
     FROM ${memories} AS m WHERE m.id = nearest.id
     OFFSET 0
   ) AS m

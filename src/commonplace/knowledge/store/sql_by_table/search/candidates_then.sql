@@ -9,6 +9,7 @@ asked AS MATERIALIZED (
     to_tsvector('pg_catalog.english', CAST(:query AS text)) AS words
 ),
 size AS MATERIALIZED (SELECT least(count(*), 5000) AS base FROM known),
+passages AS MATERIALIZED (SELECT EXISTS (SELECT FROM ${passages} AS p WHERE ${own_passages}) AS exist),
 words AS MATERIALIZED (
   SELECT
     lexeme COLLATE "C" AS word,
@@ -39,7 +40,7 @@ nearest AS MATERIALIZED (
   (
     SELECT m.id FROM known, ${memories} AS m
     WHERE m.id = known.id AND m.embedding IS NOT NULL AND CAST(:embedding AS vector(384)) IS NOT NULL
-    ORDER BY (m.embedding <=> CAST(:embedding AS vector(384))) + 0, m.id
+    ORDER BY least(m.embedding <=> CAST(:embedding AS vector(384)), ${passage_distance}) + 0, m.id
     LIMIT ${neighbours}
   )
   UNION ALL
@@ -52,8 +53,13 @@ nearest AS MATERIALIZED (
 ),
 semantic AS MATERIALIZED (
   SELECT
-    m.id, row_number() OVER (ORDER BY m.embedding <=> CAST(:embedding AS vector(384)), m.created_at DESC, m.id) AS place
-  FROM nearest, ${memories} AS m WHERE m.id = nearest.id
+    m.id, row_number() OVER (ORDER BY m.distance, m.created_at DESC, m.id) AS place
+  FROM nearest, LATERAL (
+    SELECT
+      m.id, m.created_at, least(m.embedding <=> CAST(:embedding AS vector(384)), ${passage_distance}) AS distance
+    FROM ${memories} AS m WHERE m.id = nearest.id
+    OFFSET 0
+  ) AS m
   ORDER BY place
   LIMIT CAST(:limit AS integer)
 ),

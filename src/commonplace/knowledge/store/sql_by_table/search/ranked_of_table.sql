@@ -16,13 +16,15 @@ SELECT ${type} AS memory_type, ranked.* FROM (
       -- of characters take ten times as long to find the end of a text as those of octets.
       SELECT
         *, CAST(CAST(m.embedding AS vector) AS vector(384)) AS meaning,
-        rtrim(convert_to(m.content, 'UTF8'), ' ') AS text
+        rtrim(convert_to(m.content, 'UTF8'), ' ') AS text, ${passage_distance} AS passage_distance
       FROM ${memories} AS m WHERE m.id = pool.id AND ${live}
       OFFSET 0
     ) AS stored, LATERAL (
       SELECT
         stored.*,
-        CAST(1 - (stored.meaning <=> CAST(:embedding AS vector(384))) AS float8) AS similarity,
+        CAST(
+          1 - least(stored.meaning <=> CAST(:embedding AS vector(384)), stored.passage_distance) AS float8
+        ) AS similarity,
         substr(stored.text, length(stored.text)) = convert_to('?', 'UTF8')
           OR substr(stored.text, length(stored.text) - 1) = convert_to('؟', 'UTF8')
           OR substr(stored.text, length(stored.text) - 2) = convert_to('？', 'UTF8') AS asks${direction}

@@ -19,6 +19,7 @@ asked AS MATERIALIZED (
   SELECT CAST(min(CAST(entity_id AS text)) AS uuid) FROM known
   GROUP BY phrase HAVING count(DISTINCT entity_id) = 1
 ),
+passages AS MATERIALIZED (SELECT EXISTS (SELECT FROM ${passages} AS p WHERE ${own_passages}) AS exist),
 hop AS MATERIALIZED (
   SELECT named.entity, min(array_position(CAST(:told_ids AS uuid[]), told.id)) AS place
   FROM facts AS told, LATERAL commonplace_mentioned(told.id) AS named (entity)
@@ -27,7 +28,9 @@ hop AS MATERIALIZED (
   GROUP BY named.entity
 ),
 near AS MATERIALIZED (
-  SELECT m.id, m.created_at, 1 - (m.embedding <=> CAST(:embedding AS vector(384))) AS similarity, hop.place
+  SELECT
+    m.id, m.created_at, hop.place,
+    1 - least(m.embedding <=> CAST(:embedding AS vector(384)), ${passage_distance}) AS similarity
   FROM hop, LATERAL (
     SELECT * FROM facts AS m WHERE m.entity_id = hop.entity AND ${own} AND ${live} OFFSET 0
   ) AS m

@@ -4,7 +4,9 @@
 -- columns: is_stale bool
 -- The nearest memories by the cosine of their vectors, the nearest first.
 WITH ${candidates}
-SELECT ${columns}, ${stale} AS is_stale, 1 - (m.embedding <=> CAST(:embedding AS vector(384))) AS similarity
+SELECT
+  ${columns}, ${stale} AS is_stale,
+  1 - least(m.embedding <=> CAST(:embedding AS vector(384)), ${passage_distance}) AS similarity
 FROM semantic, LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = semantic.id OFFSET 0) AS m
 ORDER BY semantic.place;
 
@@ -28,7 +30,7 @@ fused AS MATERIALIZED (
   FROM semantic FULL JOIN keyword USING (id)
 )
 SELECT
-  ${columns}, ${stale} AS is_stale, 1 - (m.embedding <=> CAST(:embedding AS vector(384))) AS similarity,
+  ${columns}, ${stale} AS is_stale, 1 - least(m.embedding <=> CAST(:embedding AS vector(384)), ${passage_distance}) AS similarity,
   ts_rank(m.search_vector, asked.any_word) AS rank, fused.semantic_rank, fused.keyword_rank,
   1 / CAST(${rrf_k} + fused.semantic_rank AS float8) + 1 / CAST(${rrf_k} + fused.keyword_rank AS float8) AS rrf_score
 FROM asked, fused, LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = fused.id OFFSET 0) AS m

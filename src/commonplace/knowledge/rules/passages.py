@@ -1,0 +1,106 @@
+"""Passages of long texts, each short enough for the embedding model. Pure.
+
+The model reads about 256 tokens, which are the first 900 characters of a longer text. Passages end where a line or a
+sentence ends, and the last sentence of a passage begins the next one if it is short, so that a sentence stands beside
+what it refers to. Of a text with more passages than a memory may have, passages at equal distances are kept: no part of
+the text is left out altogether, and what stands near a passage is mostly about the same.
+
+Source: SHW-08; ADR 0039 has the measurements.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+LONG: Final = 900
+"""The size from which a text has passages; the same number as in the function ``commonplace_is_long`` of the schema."""
+
+PASSAGE: Final = 700
+"""The maximum size of a passage: 130 to 240 tokens."""
+
+OVERLAP: Final = 120
+"""The maximum size of the sentence with which two passages overlap."""
+
+MOST: Final = 30
+"""The maximum number of passages of a memory."""
+
+_END: Final = re.compile(r"\n\s*|(?<=[.!?…])[\"'”’)\]]{0,3}\s+|[。！？]+[」』”’）]{0,3}\s*")  # noqa: RUF001
+_GAP: Final = re.compile(r"\s+")
+
+
+class Passage(NamedTuple):
+    """The place of a passage in a text, as of a slice."""
+
+    start: int
+    end: int
+
+
+def size(text: str) -> int:
+    """Return the number of characters of a text; those outside of ASCII count 3 to 7 times, as the model reads them.
+
+    A letter of most scripts is a token of its own, while a token of English has 4 to 5 letters.
+    """
+    return 2 * len(text.encode("utf-8", "surrogatepass")) - len(text)
+
+
+def passages(text: str) -> list[Passage]:
+    """Return the passages of a text in their order; empty if a model reads the whole text.
+
+    Every character but white space is in a passage, unless the text has more than :data:`MOST` passages.
+    """
+    if size(text) <= LONG:
+        return []
+    found = list(_joined(text, list(_pieces(text))))
+    if len(found) <= MOST:
+        return found
+    return [found[place * (len(found) - 1) // (MOST - 1)] for place in range(MOST)]
+
+
+def _pieces(text: str) -> Iterator[Passage]:
+    """Yield the sentences and lines of a text, and the parts of those that are too long for a passage."""
+    start = 0
+    for match in _END.finditer(text):
+        yield from _parts(text, Passage(start, match.end()))
+        start = match.end()
+    if start < len(text):
+        yield from _parts(text, Passage(start, len(text)))
+
+
+def _parts(text: str, piece: Passage) -> Iterator[Passage]:
+    """Cut a piece that is too long for a passage, between words where it can be."""
+    start, end = piece
+    while size(text[start : min(end, start + PASSAGE + 1)]) > PASSAGE:
+        cut = min(end, start + PASSAGE)
+        while (excess := size(text[start:cut]) - PASSAGE) > 0:
+            cut -= max(1, excess // 7)
+        gaps = [each.end() for each in _GAP.finditer(text, start, cut)]
+        if gaps and gaps[-1] > start + (cut - start) // 2:
+            cut = gaps[-1]
+        yield Passage(start, cut)
+        start = cut
+    if start < end:
+        yield Passage(start, end)
+
+
+def _joined(text: str, pieces: Sequence[Passage]) -> Iterator[Passage]:
+    """Join pieces to passages."""
+    sizes = [size(text[start:end]) for start, end in pieces]
+    first, used = 0, 0
+    for place, each in enumerate(sizes):
+        if used + each > PASSAGE:
+            yield from _stripped(text, pieces[first].start, pieces[place - 1].end)
+            overlaps = place - 1 > first and sizes[place - 1] <= min(OVERLAP, PASSAGE - each)
+            first = place - 1 if overlaps else place
+            used = sum(sizes[first:place])
+        used += each
+    if pieces:
+        yield from _stripped(text, pieces[first].start, pieces[-1].end)
+
+
+def _stripped(text: str, start: int, end: int) -> Iterator[Passage]:
+    """Yield a passage without the white space around it, unless there is nothing else."""
+    passage = text[start:end]
+    start += len(passage) - len(passage.lstrip())
+    end -= len(passage) - len(passage.rstrip())
+    if start < end:
+        yield Passage(start, end)
