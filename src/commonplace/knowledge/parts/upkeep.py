@@ -4,6 +4,7 @@ from uuid import UUID
 
 from commonplace.knowledge.lifecycle.feedback import RuleFeedback
 from commonplace.knowledge.model.kinds import Rule
+from commonplace.knowledge.reembedding.passages import make_passages
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.upkeep.cleanup import CleanupReceipt, EpisodeCleanup
 from commonplace.knowledge.upkeep.decay import DecayReceipt, DecaySweep
@@ -14,6 +15,7 @@ class KnowledgeUpkeep:
     """Work that keeps memories in order: ``memory.upkeep``."""
 
     def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
         self._decay = DecaySweep(session)
         self._cleanup = EpisodeCleanup(session)
         self._feedback = RuleFeedback(session)
@@ -55,6 +57,20 @@ class KnowledgeUpkeep:
         Source: KNW-15.
         """
         return await self._cleanup.run(max_entries=max_entries, on_progress=on_progress)
+
+    async def make_passages(self) -> int:
+        """Make the missing passages of the tenant's long memories, and return the number of these memories.
+
+        Long memories get their passages when they are stored; those of an older release have none. If the active model
+        is not that of this process, nothing is stored.
+
+        Raises:
+            EmbeddingError: The model cannot be used.
+
+        Source: SHW-08.
+        """
+        async with self._session.acting() as pool:
+            return await make_passages(pool, self._session.engine, self._session.tenant_id)
 
     async def invert_rule(self, rule_id: UUID | str) -> Rule:
         """Rewrite a harmful rule as a warning, make the warning findable, and restart its decay.

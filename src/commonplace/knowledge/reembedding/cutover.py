@@ -103,6 +103,7 @@ async def _exchange(sql: KnowledgeStatements, move: Move, now: datetime) -> None
         raise _CutoverDelayedError("another program stored a memory")
     for table in TEXTS:
         await _exchange_table(sql, table)
+    await sql.drop_passages()
     if await sql.activate_model(id=move.id, version=move.to.version, now=now) is None:
         raise MoveEndedError
     await sql.activate_next(model=move.to.name, version=move.to.version, now=now)

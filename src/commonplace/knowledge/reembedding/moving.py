@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import asyncpg
@@ -27,6 +27,7 @@ from commonplace.knowledge.reembedding.moves import (
     tenants,
     work_of,
 )
+from commonplace.knowledge.reembedding.passages import make_passages
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.table_statements import TEXTS, of_table
 from commonplace.knowledge.store.vectors import VectorModel, model_of
@@ -47,11 +48,13 @@ class MoveReceipt:
         moved: Whether memories were moved; false if there are none, or if all already have vectors of this model.
         model: The active model; ``None`` if no memory has ever been stored.
         embedded: The number of embedded memories, including earlier attempts.
+        with_passages: The number of long memories whose missing passages were made.
     """
 
     moved: bool
     model: VectorModel | None
     embedded: int
+    with_passages: int = 0
 
 
 class VectorMove:
@@ -70,7 +73,7 @@ class VectorMove:
             await require_ownership(pool)
             async with alone(pool):
                 if settled := await _settled(pool, to):
-                    return settled
+                    return replace(settled, with_passages=await _make_passages(pool, engine))
                 work = MoveWork(
                     pool=pool,
                     engine=engine,
@@ -91,7 +94,14 @@ class VectorMove:
                 await work.enter(MoveStep.SWITCHING)
                 await _switch(work)
                 last = (await reembedding_status(pool)).last
-            return MoveReceipt(moved=True, model=to, embedded=0 if last is None else last.done)
+                made = await _make_passages(pool, engine)
+            embedded = 0 if last is None else last.done
+            return MoveReceipt(moved=True, model=to, embedded=embedded, with_passages=made)
+
+
+async def _make_passages(pool: asyncpg.Pool, engine: EmbeddingEngine) -> int:
+    """Make the missing passages of all tenants; return the number of their memories."""
+    return sum([await make_passages(pool, engine, tenant) for tenant in await tenants(pool)])
 
 
 async def _target(engine: EmbeddingEngine) -> VectorModel:

@@ -21,6 +21,7 @@ from commonplace.knowledge.model.quotas import BlockPart, ContextQuotas, Section
 from commonplace.knowledge.model.short_ids import short_id
 from commonplace.knowledge.rules.deduplication import is_outranked, same_words
 from commonplace.knowledge.rules.excerpt import excerpt
+from commonplace.knowledge.rules.passages import Passage
 from commonplace.knowledge.rules.safety import tells_of_danger
 from commonplace.prompts.data_lines import data_line
 
@@ -44,6 +45,7 @@ BESIDE_CHARS: Final = 200
 
 NONE_UNTIL: Final[Mapping[UUID, Fact]] = MappingProxyType({})
 NONE_FOLDED: Final[Mapping[UUID, Sequence[Memory]]] = MappingProxyType({})
+NO_PASSAGES: Final[Mapping[UUID, Passage]] = MappingProxyType({})
 NONE_OPPOSED: Final[Mapping[UUID, UUID]] = MappingProxyType({})
 
 LONG_CHARS: Final = 1_500
@@ -158,6 +160,7 @@ class _Body:
         until: Mapping[UUID, Fact],
         folded: Mapping[UUID, Sequence[Memory]],
         opposed: Mapping[UUID, UUID],
+        passages: Mapping[UUID, Passage],
     ) -> None:
         self._sections = {part: _Section(part, getattr(quotas, part), budget) for part in BlockPart}
         self._room = room
@@ -168,6 +171,7 @@ class _Body:
         self._until = until
         self._folded = folded
         self._opposed = opposed if style.ids else NONE_OPPOSED
+        self._passages = passages
         self._equal: dict[Hashable, list[Memory]] = {}
         self.shown: list[tuple[BlockPart, int, Fact | Rule]] = []
 
@@ -198,7 +202,7 @@ class _Body:
             return text
         if isinstance(memory, Rule) or tells_of_danger(memory):
             return trim_to(text, EXCERPT_CHARS)
-        return excerpt(text, self._topic, EXCERPT_CHARS)
+        return excerpt(text, self._topic, EXCERPT_CHARS, nearest=self._passages.get(memory.id))
 
     def _line(self, memory: Fact | Rule) -> str:
         return render_line(
@@ -262,6 +266,7 @@ def render_context(
     until: Mapping[UUID, Fact] = NONE_UNTIL,
     folded: Mapping[UUID, Sequence[Memory]] = NONE_FOLDED,
     opposed: Mapping[UUID, UUID] = NONE_OPPOSED,
+    passages: Mapping[UUID, Passage] = NO_PASSAGES,
     told: Callable[[UUID], object] | None = None,
 ) -> str:
     """Render pinned memories, and recalled facts and rules.
@@ -279,6 +284,7 @@ def render_context(
         until: The facts that hold until a fact begins, by the id of the later fact; its line shows their text.
         folded: The memories that a memory stands for, by its id.
         opposed: The memory that a memory may contradict, by its id; with ids, its line says so.
+        passages: The passage of a long memory that is nearest to the prompt in meaning, by the memory's id.
         told: Receives the id of each memory with a line.
 
     Returns:
@@ -299,6 +305,7 @@ def render_context(
         until=until,
         folded=folded,
         opposed=opposed,
+        passages=passages,
     )
     _take_pinned(body, pinned)
     _take(body, memories, _order_of_taking(memories, quotas), limit=limit)

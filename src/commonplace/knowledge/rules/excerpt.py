@@ -1,9 +1,10 @@
 """The part of a long text that is about a topic. Pure.
 
 A block has room for statements. A text that is longer, such as a pasted document, would fill it or not fit at all, so
-its line shows the passage that shares most words with the topic.
+its line shows the passage that shares most words with the topic. A text that was found by its meaning shares few or
+none; its line shows the passage that is nearest to the topic in meaning.
 
-Source: SHW-03.
+Source: SHW-03, SHW-08.
 """
 
 from collections import Counter
@@ -12,32 +13,43 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from commonplace.core.text import trim_to
+from commonplace.knowledge.rules.passages import Passage
 from commonplace.language.words import content_words, places_of_words
 
 CUT: Final = "… "
 
 
-def excerpt(text: str, topic: str, chars: int) -> str:
+LEAST_WORDS: Final = 2
+"""The number of words of a topic, if it has as many, that tell more of a passage than its meaning does."""
+
+
+def excerpt(text: str, topic: str, chars: int, *, nearest: Passage | None = None) -> str:
     """Return a text, or the passage of a longer one that shares most words with a topic.
 
     Of passages with as many of the words, the one that has them closest together is returned, with as much before them
-    as behind them. Cut ends are marked with ``…``. Without a word of the topic, the text begins at its beginning.
+    as behind them. Cut ends are marked with ``…``. Of a text with less than two words of the topic, the passage that is
+    nearest in meaning is returned; without such a passage and without a word, the text begins at its beginning.
 
     Args:
         text: Any text.
         topic: What the passage shall be about.
         chars: The maximum length of the passage.
+        nearest: The place of the passage of the text that is nearest to the topic in meaning, if that is known.
     """
     if len(text) <= chars:
         return text
     room = chars - len(CUT)
-    places = [each for each in _places(text, content_words(topic)) if each.end - each.start <= room]
-    first, last = _closest(places, room)
-    start = min((first + last - room) // 2, len(text) - room)
+    topic_words = content_words(topic)
+    places = [each for each in _places(text, topic_words) if each.end - each.start <= room]
+    words, first, last = _closest(places, room)
+    if nearest is not None and words < min(LEAST_WORDS, max(1, len(topic_words))):
+        start = min(nearest.start, len(text) - room)
+    else:
+        start = min((first + last - room) // 2, len(text) - room)
+        space = text.find(" ", max(start, 0), first)
+        start = start if space < 0 or start <= 0 else space + 1
     if start <= 0:
         return trim_to(text, chars)
-    space = text.find(" ", start, first)
-    start = start if space < 0 else space + 1
     return f"{CUT}{trim_to(text[start:], room)}"
 
 
@@ -61,8 +73,12 @@ def _places(text: str, topic_words: frozenset[str]) -> Iterator[_Place]:
             yield _Place(start, start + len(word), each)
 
 
-def _closest(places: Sequence[_Place], chars: int) -> tuple[int, int]:
-    """Return the start and the end of the shortest run of places, within a length, that has most different words."""
+def _closest(places: Sequence[_Place], chars: int) -> tuple[int, int, int]:
+    """Return the shortest run of places, within a length, that has most different words.
+
+    Returns:
+        The number of different words, the start and the end.
+    """
     counts, different, left = Counter[str](), 0, 0
     best, run = (0, 0), (0, 0)
     for place in places:
@@ -75,4 +91,4 @@ def _closest(places: Sequence[_Place], chars: int) -> tuple[int, int]:
         start = places[left].start
         if (different, start - place.end) > best:
             best, run = (different, start - place.end), (start, place.end)
-    return run
+    return best[0], *run

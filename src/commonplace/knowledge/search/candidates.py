@@ -1,7 +1,7 @@
 """Candidates of a ranking: memories of one or more tables as arrays, with the columns that the ranking uses."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -10,6 +10,7 @@ import numpy as np
 
 from commonplace.knowledge.model.candidates import Array, Candidates
 from commonplace.knowledge.model.kinds import COLUMNS, Memory, MemoryType
+from commonplace.knowledge.rules.passages import Passage
 from commonplace.knowledge.search.request import SearchRequest
 from commonplace.knowledge.store.search_statements import (
     PRODUCTS,
@@ -35,11 +36,13 @@ class ReadMemories:
         by_place: The memories, by place.
         pinned: The pinned facts and rules.
         stale: The ids of memories whose source no longer holds.
+        passages: The passage of each long fact and rule that is nearest to the query in meaning.
     """
 
     by_place: Mapping[int, Memory]
     pinned: Sequence[Memory]
     stale: Collection[UUID] = frozenset()
+    passages: Mapping[UUID, Passage] = field(default_factory=dict[UUID, Passage])
 
 
 async def find_candidates(
@@ -91,6 +94,11 @@ async def read_candidates(
         by_place={at[memory.id]: memory for row, memory in read if not row["is_pinned"]},
         pinned=[memory for row, memory in read if row["is_pinned"]],
         stale=frozenset(memory.id for row, memory in read if row["is_stale"]),
+        passages={
+            memory.id: Passage(row["start_char"], row["end_char"])
+            for row, memory in read
+            if row["start_char"] is not None and row["end_char"] is not None
+        },
     )
 
 

@@ -168,6 +168,7 @@ class ContextBlocks:
             until=until,
             folded={each.memory.id: each.stands_for for each in found if each.stands_for},
             opposed=opposed,
+            passages=read.passages,
         )
 
 

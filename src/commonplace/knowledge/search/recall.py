@@ -126,7 +126,7 @@ async def find_memories(
     read = await read_candidates(sql, candidates, [each.place for each in judged], request, pinned=pinned)
     if reader is not None:
         rank = reread if helpful_only else rank_by_help
-        judged = await rank(judged, read.by_place, request, reader)
+        judged = await rank(judged, read, request, reader)
     found = [
         _scored(memory, each, request, weights, is_stale=memory.id in read.stale, explain=explain)
         for each in judged

@@ -6,7 +6,7 @@ Source: SHW-04, SHW-09, SHW-10.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from commonplace import reranker
@@ -22,7 +22,9 @@ from commonplace.knowledge.rules.helpfulness import (
     by_help,
     helpful,
 )
+from commonplace.knowledge.rules.passages import Passage
 from commonplace.knowledge.rules.relevance import Relevance, relevant
+from commonplace.knowledge.search.candidates import ReadMemories
 from commonplace.knowledge.search.request import SearchRequest
 from commonplace.knowledge.store.session import KnowledgeSession
 
@@ -67,29 +69,23 @@ def nearest(candidates: Candidates, request: SearchRequest) -> list[Relevance]:
 
 
 async def reread(
-    judged: Sequence[Relevance],
-    memories: Mapping[int, Memory],
-    request: SearchRequest,
-    reader: "Reranker",
+    judged: Sequence[Relevance], read: ReadMemories, request: SearchRequest, reader: "Reranker"
 ) -> list[Relevance]:
     """Return the memories that help with a prompt, the most helpful first.
 
     Args:
         judged: From :func:`nearest`.
-        memories: The memories by place; those that were deleted meanwhile are missing.
+        read: The memories; those that were deleted meanwhile are missing.
         request: The prompt.
         reader: A reranker that :func:`can_reread`.
     """
-    present = [each for each in judged if each.place in memories]
-    readings = await _readings(present, memories, request, reader)
+    present = [each for each in judged if each.place in read.by_place]
+    readings = await _readings(present, read, request, reader)
     return helpful(present, readings, _weights(reader), min_relevance=request.min_relevance)
 
 
 async def rank_by_help(
-    judged: Sequence[Relevance],
-    memories: Mapping[int, Memory],
-    request: SearchRequest,
-    reader: "Reranker",
+    judged: Sequence[Relevance], read: ReadMemories, request: SearchRequest, reader: "Reranker"
 ) -> list[Relevance]:
     """Return memories by how much they help with a topic; those behind the first :data:`MOST_RANKED` stay behind.
 
@@ -97,12 +93,12 @@ async def rank_by_help(
 
     Args:
         judged: The memories above the floor, the most alike first.
-        memories: The memories by place; those that were deleted meanwhile are missing.
+        read: The memories; those that were deleted meanwhile are missing.
         request: The topic.
         reader: A reranker that :func:`can_reread`.
     """
-    present = [each for each in judged if each.place in memories]
-    readings = await _readings(present[:MOST_RANKED], memories, request, reader)
+    present = [each for each in judged if each.place in read.by_place]
+    readings = await _readings(present[:MOST_RANKED], read, request, reader)
     return by_help(present, readings, _weights(reader)._replace(importance=0.0))
 
 
@@ -111,15 +107,13 @@ def _weights(reader: "Reranker") -> HelpWeights:
 
 
 async def _readings(
-    judged: Sequence[Relevance],
-    memories: Mapping[int, Memory],
-    request: SearchRequest,
-    reader: "Reranker",
+    judged: Sequence[Relevance], read: ReadMemories, request: SearchRequest, reader: "Reranker"
 ) -> list[Reading]:
     """Return how the reranker reads each of some memories."""
-    of_judged = [memories[each.place] for each in judged]
-    odds = await _odds(reader, request.query, [_text(each, request.query) for each in of_judged])
-    return [Reading(each, _importance(memory)) for each, memory in zip(odds, of_judged, strict=True)]
+    memories = [read.by_place[each.place] for each in judged]
+    texts = [_text(each, request.query, read.passages.get(each.id)) for each in memories]
+    odds = await _odds(reader, request.query, texts)
+    return [Reading(each, _importance(memory)) for each, memory in zip(odds, memories, strict=True)]
 
 
 async def _odds(reader: "Reranker", prompt: str, texts: Sequence[str]) -> list[float]:
@@ -135,9 +129,9 @@ def _importance(memory: Memory) -> float:
     return memory.importance if isinstance(memory, Fact) else DEFAULT_IMPORTANCE
 
 
-def _text(memory: Memory, prompt: str) -> str:
+def _text(memory: Memory, prompt: str, passage: Passage | None) -> str:
     """Return the text of a memory; of a long one the passage about the prompt, which its line would show."""
-    content = excerpt(memory.content, prompt, MOST_CHARS)
+    content = excerpt(memory.content, prompt, MOST_CHARS, nearest=passage)
     if isinstance(memory, Fact):
         return reranker.memory_text(content, memory.subject, memory.predicate)
     return reranker.memory_text(content)

@@ -29,10 +29,11 @@ _STEPS: Final = (20, 40, 60, 100, 200, 500, 1000, 2 * MAX_LIMIT)
 _DIRECTORY: Final = Path(__file__).parent / "sql_by_table" / "search"
 _OWN: Final = "tenant_id = current_setting('commonplace.tenant_id', true)"
 _PASSAGE_DISTANCE: Final = (
-    "(SELECT min(p.embedding <=> CAST(CAST(:embedding AS vector(384)) AS halfvec(384))) FROM {passages} AS p"
+    "(SELECT min((p.embedding <=> CAST(CAST(:embedding AS vector(384)) AS halfvec(384))) + 0) FROM {passages} AS p"
     " WHERE (SELECT exist FROM passages) AND p.tenant_id = m.tenant_id AND p.memory_id = m.id)"
 )
-"""The distance of the nearest passage of a memory ``m``; null without passages."""
+"""The distance of the nearest passage of a memory ``m``; null without passages. Added to, it is not looked up in the
+index on vectors, which knows no memories."""
 
 _CONFIDENT: Final = (
     "(CAST(:min_confidence AS float8) IS NULL OR CASE WHEN last_confirmed_at IS NULL AND decay_rate <> 0 THEN 0"

@@ -116,6 +116,7 @@ async def test_the_cleanup_runs_when_its_cron_fires(
             "expired_unconsolidated": 0,
             "capacity_deleted": 2,
             "remaining": 1,
+            "passages_made": 0,
         }
         assert await fetch(pool, "tenant-a", "SELECT count(*) FROM episodes") == 1
 

@@ -18,7 +18,9 @@ SELECT EXISTS (
 -- columns: relname str
 -- The tables of memories whose schema this role may not change.
 SELECT relname FROM pg_class
-WHERE oid = ANY(CAST(ARRAY['episodes', 'facts', 'rules', 'embedding_versions'] AS regclass[]))
+WHERE oid = ANY(CAST(ARRAY[
+  'episodes', 'facts', 'rules', 'episode_passages', 'fact_passages', 'rule_passages', 'embedding_versions'
+] AS regclass[]))
   AND NOT pg_has_role(relowner, 'USAGE')
 ORDER BY relname;
 
@@ -90,6 +92,10 @@ SELECT pg_advisory_xact_lock(hashtext('commonplace'), hashtext('memories'));
 -- name: hold_everybody()!
 -- Keeps searches out too, until the transaction ends.
 LOCK TABLE episodes, facts, rules IN ACCESS EXCLUSIVE MODE;
+
+-- name: drop_passages()!
+-- Deletes the passages of all tenants, because their vectors are of the former model; they are made again afterwards.
+TRUNCATE episode_passages, fact_passages, rule_passages;
 
 -- name: activate_model(id, version, now)^
 -- Ends a move as switched and deactivates the former model; returns nothing if the move had ended.

@@ -11,12 +11,12 @@ FROM unnest(
 ) AS given (memory_id, place, start_char, end_char, embedding)
 ON CONFLICT DO NOTHING;
 
--- name: without_passages(version, after, limit)
+-- name: without_passages(after, limit)
 -- columns: id UUID, heading str, content str
--- The tenant's next long memories without passages, by id; of those with the vector of a model.
+-- The tenant's next long memories without passages, by id, if their vectors are of the active model.
 SELECT id, ${heading} AS heading, content FROM ${memories} AS m
 WHERE tenant_id = current_setting('commonplace.tenant_id', true) AND commonplace_is_long(content)
-  AND id > CAST(:after AS uuid) AND embedding_version = CAST(:version AS text)
+  AND id > CAST(:after AS uuid) AND embedding_version = (SELECT version FROM embedding_versions WHERE active)
   AND NOT EXISTS (
     SELECT FROM ${memory_type}_passages AS p WHERE p.tenant_id = m.tenant_id AND p.memory_id = m.id
   )

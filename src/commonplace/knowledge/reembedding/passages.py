@@ -1,0 +1,69 @@
+"""Passages for the long memories that have none: those of an older release, and all of them after a switch of models."""
+
+import hashlib
+from typing import Final
+from uuid import UUID
+
+import asyncpg
+
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.reembedding.moves import work_of
+from commonplace.knowledge.store.passages import store_passages
+from commonplace.knowledge.store.unit_of_work import of_kind
+from commonplace.knowledge.store.vectors import MemoryText, embed_memories
+from commonplace.storage.database import Row
+
+BATCH_ROWS: Final = 16
+"""Number of memories in a batch, because a memory has up to 30 passages, and an episode up to a million characters."""
+
+_FIRST: Final = UUID(int=0)
+
+
+async def make_passages(
+    pool: asyncpg.Pool, engine: EmbeddingEngine, tenant: str, *, batch_rows: int = BATCH_ROWS
+) -> int:
+    """Make the missing passages of a tenant's long memories, and return the number of these memories.
+
+    Memories can be stored and searched meanwhile. If the active model is not the engine's, nothing is stored. Each batch is one transaction, so a stopped call keeps its work.
+
+    Raises:
+        EmbeddingError: The model cannot be used.
+        StorageUnavailableError: The server cannot be reached.
+    """
+    made = 0
+    for kind in MemoryType:
+        after: UUID | None = _FIRST
+        while after is not None:
+            async with work_of(pool, tenant, readonly=True) as sql:
+                rows = await of_kind(kind, sql).without_passages(after=after, limit=batch_rows)
+            batch = await _make(pool, engine, tenant, kind, rows)
+            made += batch
+            after = rows[-1]["id"] if batch and len(rows) == batch_rows else None
+    return made
+
+
+async def _make(
+    pool: asyncpg.Pool, engine: EmbeddingEngine, tenant: str, kind: MemoryType, rows: list[Row]
+) -> int:
+    if not rows:
+        return 0
+    embeddings = await embed_memories(
+        engine, [MemoryText(content=row["content"], heading=row["heading"]) for row in rows]
+    )
+    async with work_of(pool, tenant) as sql:
+        locked = await of_kind(kind, sql).lock_unchanged(
+            ids=[row["id"] for row in rows],
+            fingerprint=[_fingerprint(row["content"]) for row in rows],
+            version=embeddings.version,
+        )
+        unchanged = {row["id"] for row in locked}
+        places = [place for place, row in enumerate(rows) if row["id"] in unchanged]
+        await store_passages(
+            sql, kind, [rows[place]["id"] for place in places], embeddings.only(*places)
+        )
+    return len(places)
+
+
+def _fingerprint(content: str) -> str:
+    return hashlib.md5(content.encode(), usedforsecurity=False).hexdigest()
