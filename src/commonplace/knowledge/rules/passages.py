@@ -15,10 +15,10 @@ from typing import Final, NamedTuple
 LONG: Final = 900
 """The size from which a text has passages; the same number as in the function ``commonplace_is_long`` of the schema."""
 
-PASSAGE: Final = 700
-"""The maximum size of a passage: 130 to 240 tokens."""
+PASSAGE: Final = 600
+"""The maximum size of a passage: 110 to 200 tokens of prose, 270 of program text. A block shows a whole passage."""
 
-OVERLAP: Final = 120
+OVERLAP: Final = 100
 """The maximum size of the sentence with which two passages overlap."""
 
 MOST: Final = 30
