@@ -42,7 +42,7 @@ from commonplace.knowledge.model.permanence import Permanence
 from commonplace.knowledge.rules.fact_periods import with_end, with_period
 from commonplace.knowledge.rules.periods import Period
 from commonplace.knowledge.store.unit_of_work import unit_of_work
-from commonplace.knowledge.store.vectors import MemoryText, embed_memories
+from commonplace.knowledge.store.vectors import EmbeddedText, embed_memories
 from commonplace.language.relative_days import with_dates
 
 USER: Final = "the user"
@@ -226,7 +226,7 @@ def _fact(place: str, fact: ProposedFact, group: EpisodeGroup, target: KnownFact
 async def _with_vectors(engine: EmbeddingEngine, steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps with the vectors of new memories, which are computed together."""
     texts = {
-        step.place: MemoryText(
+        step.place: EmbeddedText(
             content=step.draft.content,
             heading=fact_heading(step.draft) if isinstance(step, StoreFact) else "",
         )

@@ -18,7 +18,7 @@ from commonplace.knowledge.model.fact_drafts import FactDraft, all_keys, checked
 from commonplace.knowledge.model.kinds import Episode, Fact, Memory, MemoryType, Rule
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.unit_of_work import of_kind
-from commonplace.knowledge.store.vectors import MemoryText, embed_memories
+from commonplace.knowledge.store.vectors import EmbeddedText, embed_memories
 from commonplace.language.relative_days import with_new_dates
 
 
@@ -71,7 +71,7 @@ class Editing:
         now = self._session.clock()
         draft = replace(RuleDraft.of(old), content=content, source=None, last_confirmed_at=now)
         rule = checked_rule(draft, allow_secrets=allow_secrets)
-        embeddings = await embed_memories(self._session.engine, [MemoryText(content=rule.content)])
+        embeddings = await embed_memories(self._session.engine, [EmbeddedText(content=rule.content)])
         async with self._session.writing() as sql:
             standing = _standing(await read_one(sql, MemoryType.RULE, old.id, now=now))
             (receipt,) = await insert_rules(sql, [rule], embeddings, now=now)

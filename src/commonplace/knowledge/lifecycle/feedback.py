@@ -23,7 +23,7 @@ from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.passages import store_passages
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
-from commonplace.knowledge.store.vectors import MemoryText, embed_memories
+from commonplace.knowledge.store.vectors import EmbeddedText, embed_memories
 from commonplace.storage.database import Row
 
 _log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class RuleFeedback:
         async with self._session.writing() as sql:
             rule = await _lock(sql, key, self._session.clock())
         text = maturity.anti_pattern_text(rule.content, rule.metadata.get("harmful_reasons", []))
-        embeddings = await embed_memories(self._session.engine, [MemoryText(content=text)])
+        embeddings = await embed_memories(self._session.engine, [EmbeddedText(content=text)])
         now = self._session.clock()
         async with self._session.writing() as sql:
             current = await _lock(sql, key, now)

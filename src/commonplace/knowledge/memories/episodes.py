@@ -20,7 +20,7 @@ from commonplace.knowledge.store.outage import OUTAGES
 from commonplace.knowledge.store.passages import store_passages
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.traced import traced
-from commonplace.knowledge.store.vectors import Embeddings, MemoryText, embed_memories
+from commonplace.knowledge.store.vectors import Embeddings, EmbeddedText, embed_memories
 from commonplace.language.times import EXPECTED, TimeReader
 
 _log = logging.getLogger(__name__)
@@ -178,7 +178,7 @@ class Episodes:
         now = self._session.clock()
         episodes = [checked(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
         texts = [episode.content for episode in episodes]
-        embeddings = await embed_memories(self._session.engine, [MemoryText(content=text) for text in texts])
+        embeddings = await embed_memories(self._session.engine, [EmbeddedText(content=text) for text in texts])
         rows = columns(episodes, texts, embeddings) | {
             "created_at": [_happened_at(episode, now) for episode in episodes],
             "expires_at": [now + LIFETIME for _ in episodes],

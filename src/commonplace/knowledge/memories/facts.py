@@ -33,7 +33,7 @@ from commonplace.knowledge.store.passages import store_passages
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced
-from commonplace.knowledge.store.vectors import Embeddings, MemoryText, embed_memories
+from commonplace.knowledge.store.vectors import Embeddings, EmbeddedText, embed_memories
 from commonplace.storage.database import Columns
 from commonplace.storage.rows import read_row
 
@@ -162,7 +162,7 @@ async def embed_facts(engine: EmbeddingEngine, facts: Sequence[FactDraft]) -> Em
         EmbeddingError: The model cannot be found or used.
     """
     return await embed_memories(
-        engine, [MemoryText(content=fact.content, heading=fact_heading(fact)) for fact in facts]
+        engine, [EmbeddedText(content=fact.content, heading=fact_heading(fact)) for fact in facts]
     )
 
 

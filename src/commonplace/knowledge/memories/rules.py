@@ -21,7 +21,7 @@ from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.unit_of_work import of_kind
-from commonplace.knowledge.store.vectors import Embeddings, MemoryText, embed_memories
+from commonplace.knowledge.store.vectors import Embeddings, EmbeddedText, embed_memories
 from commonplace.language.relative_days import with_dates
 
 _ALL_RULES: Final = "rules"
@@ -145,7 +145,7 @@ class Rules:
             return []
         rules = [checked_rule(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
         embeddings = await embed_memories(
-            self._session.engine, [MemoryText(content=rule.content) for rule in rules]
+            self._session.engine, [EmbeddedText(content=rule.content) for rule in rules]
         )
         now = self._session.clock()
         async with traced(self._session, "create_memory") as note, self._session.writing() as sql:

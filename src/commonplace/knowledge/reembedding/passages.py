@@ -11,7 +11,7 @@ from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.knowledge.reembedding.moves import work_of
 from commonplace.knowledge.store.passages import store_passages
 from commonplace.knowledge.store.unit_of_work import of_kind
-from commonplace.knowledge.store.vectors import MemoryText, embed_memories
+from commonplace.knowledge.store.vectors import EmbeddedText, embed_memories
 from commonplace.storage.database import Row
 
 BATCH_ROWS: Final = 16
@@ -49,7 +49,7 @@ async def _make(
     if not rows:
         return 0
     embeddings = await embed_memories(
-        engine, [MemoryText(content=row["content"], heading=row["heading"]) for row in rows]
+        engine, [EmbeddedText(content=row["content"], heading=row["heading"]) for row in rows]
     )
     async with work_of(pool, tenant) as sql:
         locked = await of_kind(kind, sql).lock_unchanged(

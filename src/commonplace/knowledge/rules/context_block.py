@@ -21,7 +21,7 @@ from commonplace.knowledge.model.quotas import BlockPart, ContextQuotas, Section
 from commonplace.knowledge.model.short_ids import short_id
 from commonplace.knowledge.rules.deduplication import is_outranked, same_words
 from commonplace.knowledge.rules.excerpt import excerpt
-from commonplace.knowledge.rules.passages import Passage
+from commonplace.knowledge.rules.passages import PassageSpan
 from commonplace.knowledge.rules.safety import tells_of_danger
 from commonplace.prompts.data_lines import data_line
 
@@ -45,7 +45,7 @@ BESIDE_CHARS: Final = 200
 
 NONE_UNTIL: Final[Mapping[UUID, Fact]] = MappingProxyType({})
 NONE_FOLDED: Final[Mapping[UUID, Sequence[Memory]]] = MappingProxyType({})
-NO_PASSAGES: Final[Mapping[UUID, Passage]] = MappingProxyType({})
+NO_PASSAGES: Final[Mapping[UUID, PassageSpan]] = MappingProxyType({})
 NONE_OPPOSED: Final[Mapping[UUID, UUID]] = MappingProxyType({})
 
 LONG_CHARS: Final = 1_500
@@ -160,7 +160,7 @@ class _Body:
         until: Mapping[UUID, Fact],
         folded: Mapping[UUID, Sequence[Memory]],
         opposed: Mapping[UUID, UUID],
-        passages: Mapping[UUID, Passage],
+        passages: Mapping[UUID, PassageSpan],
     ) -> None:
         self._sections = {part: _Section(part, getattr(quotas, part), budget) for part in BlockPart}
         self._room = room
@@ -266,7 +266,7 @@ def render_context(
     until: Mapping[UUID, Fact] = NONE_UNTIL,
     folded: Mapping[UUID, Sequence[Memory]] = NONE_FOLDED,
     opposed: Mapping[UUID, UUID] = NONE_OPPOSED,
-    passages: Mapping[UUID, Passage] = NO_PASSAGES,
+    passages: Mapping[UUID, PassageSpan] = NO_PASSAGES,
     told: Callable[[UUID], object] | None = None,
 ) -> str:
     """Render pinned memories, and recalled facts and rules.

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from commonplace.core.text import trim_to
-from commonplace.knowledge.rules.passages import Passage
+from commonplace.knowledge.rules.passages import PassageSpan
 from commonplace.language.words import content_words, places_of_words
 
 CUT: Final = "… "
@@ -23,7 +23,7 @@ LEAST_WORDS: Final = 2
 """The number of words of a topic, if it has as many, that tell more of a passage than its meaning does."""
 
 
-def excerpt(text: str, topic: str, chars: int, *, nearest: Passage | None = None) -> str:
+def excerpt(text: str, topic: str, chars: int, *, nearest: PassageSpan | None = None) -> str:
     """Return a text, or the passage of a longer one that shares most words with a topic.
 
     Of passages with as many of the words, the one that has them closest together is returned, with as much before them

@@ -28,7 +28,7 @@ _END: Final = re.compile(r"\n\s*|(?<=[.!?…])[\"'”’)\]]{0,3}\s+|[。！？]
 _GAP: Final = re.compile(r"\s+")
 
 
-class Passage(NamedTuple):
+class PassageSpan(NamedTuple):
     """The place of a passage in a text, as of a slice."""
 
     start: int
@@ -43,7 +43,7 @@ def size(text: str) -> int:
     return 2 * len(text.encode("utf-8", "surrogatepass")) - len(text)
 
 
-def passages(text: str) -> list[Passage]:
+def passages(text: str) -> list[PassageSpan]:
     """Return the passages of a text in their order; empty if a model reads the whole text.
 
     Every character but white space is in a passage, unless the text has more than :data:`MOST` passages.
@@ -56,17 +56,17 @@ def passages(text: str) -> list[Passage]:
     return [found[place * (len(found) - 1) // (MOST - 1)] for place in range(MOST)]
 
 
-def _pieces(text: str) -> Iterator[Passage]:
+def _pieces(text: str) -> Iterator[PassageSpan]:
     """Yield the sentences and lines of a text, and the parts of those that are too long for a passage."""
     start = 0
     for match in _END.finditer(text):
-        yield from _parts(text, Passage(start, match.end()))
+        yield from _parts(text, PassageSpan(start, match.end()))
         start = match.end()
     if start < len(text):
-        yield from _parts(text, Passage(start, len(text)))
+        yield from _parts(text, PassageSpan(start, len(text)))
 
 
-def _parts(text: str, piece: Passage) -> Iterator[Passage]:
+def _parts(text: str, piece: PassageSpan) -> Iterator[PassageSpan]:
     """Cut a piece that is too long for a passage, between words where it can be."""
     start, end = piece
     while size(text[start : min(end, start + PASSAGE + 1)]) > PASSAGE:
@@ -76,13 +76,13 @@ def _parts(text: str, piece: Passage) -> Iterator[Passage]:
         gaps = [each.end() for each in _GAP.finditer(text, start, cut)]
         if gaps and gaps[-1] > start + (cut - start) // 2:
             cut = gaps[-1]
-        yield Passage(start, cut)
+        yield PassageSpan(start, cut)
         start = cut
     if start < end:
-        yield Passage(start, end)
+        yield PassageSpan(start, end)
 
 
-def _joined(text: str, pieces: Sequence[Passage]) -> Iterator[Passage]:
+def _joined(text: str, pieces: Sequence[PassageSpan]) -> Iterator[PassageSpan]:
     """Join pieces to passages."""
     sizes = [size(text[start:end]) for start, end in pieces]
     first, used = 0, 0
@@ -97,10 +97,10 @@ def _joined(text: str, pieces: Sequence[Passage]) -> Iterator[Passage]:
         yield from _stripped(text, pieces[first].start, pieces[-1].end)
 
 
-def _stripped(text: str, start: int, end: int) -> Iterator[Passage]:
+def _stripped(text: str, start: int, end: int) -> Iterator[PassageSpan]:
     """Yield a passage without the white space around it, unless there is nothing else."""
     passage = text[start:end]
     start += len(passage) - len(passage.lstrip())
     end -= len(passage) - len(passage.rstrip())
     if start < end:
-        yield Passage(start, end)
+        yield PassageSpan(start, end)

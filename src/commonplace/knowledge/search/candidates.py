@@ -10,7 +10,7 @@ import numpy as np
 
 from commonplace.knowledge.model.candidates import Array, Candidates
 from commonplace.knowledge.model.kinds import COLUMNS, Memory, MemoryType
-from commonplace.knowledge.rules.passages import Passage
+from commonplace.knowledge.rules.passages import PassageSpan
 from commonplace.knowledge.search.request import SearchRequest
 from commonplace.knowledge.store.search_statements import (
     PRODUCTS,
@@ -42,7 +42,7 @@ class ReadMemories:
     by_place: Mapping[int, Memory]
     pinned: Sequence[Memory]
     stale: Collection[UUID] = frozenset()
-    passages: Mapping[UUID, Passage] = field(default_factory=dict[UUID, Passage])
+    passages: Mapping[UUID, PassageSpan] = field(default_factory=dict[UUID, PassageSpan])
 
 
 async def find_candidates(
@@ -95,7 +95,7 @@ async def read_candidates(
         pinned=[memory for row, memory in read if row["is_pinned"]],
         stale=frozenset(memory.id for row, memory in read if row["is_stale"]),
         passages={
-            memory.id: Passage(row["start_char"], row["end_char"])
+            memory.id: PassageSpan(row["start_char"], row["end_char"])
             for row, memory in read
             if row["start_char"] is not None and row["end_char"] is not None
         },

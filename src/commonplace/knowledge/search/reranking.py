@@ -22,7 +22,7 @@ from commonplace.knowledge.rules.helpfulness import (
     by_help,
     helpful,
 )
-from commonplace.knowledge.rules.passages import Passage
+from commonplace.knowledge.rules.passages import PassageSpan
 from commonplace.knowledge.rules.relevance import Relevance, relevant
 from commonplace.knowledge.search.candidates import ReadMemories
 from commonplace.knowledge.search.request import SearchRequest
@@ -129,7 +129,7 @@ def _importance(memory: Memory) -> float:
     return memory.importance if isinstance(memory, Fact) else DEFAULT_IMPORTANCE
 
 
-def _text(memory: Memory, prompt: str, passage: Passage | None) -> str:
+def _text(memory: Memory, prompt: str, passage: PassageSpan | None) -> str:
     """Return the text of a memory; of a long one the passage about the prompt, which its line would show."""
     content = excerpt(memory.content, prompt, MOST_CHARS, nearest=passage)
     if isinstance(memory, Fact):

@@ -15,7 +15,7 @@ from pgvector import Vector
 
 from commonplace.core.errors import ModelMismatchError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.rules.passages import Passage, passages
+from commonplace.knowledge.rules.passages import PassageSpan, passages
 
 CONSTRAINT: Final = "embedding_model_active"
 """The constraint by which the database refuses a vector."""
@@ -76,7 +76,7 @@ def refused_vectors() -> Generator[None]:
 class PassageVector:
     """A passage of a long text, and its vector."""
 
-    passage: Passage
+    passage: PassageSpan
     vector: Vector
 
 
@@ -105,7 +105,7 @@ class Embeddings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryText:
+class EmbeddedText:
     """The text of a memory, and the words in front of it that its vector is computed from, too."""
 
     content: str
@@ -116,7 +116,7 @@ LONGEST_HEADING: Final = 100
 """A longer heading would leave too little of the model's tokens to a passage."""
 
 
-async def embed_memories(engine: EmbeddingEngine, texts: Sequence[MemoryText]) -> Embeddings:
+async def embed_memories(engine: EmbeddingEngine, texts: Sequence[EmbeddedText]) -> Embeddings:
     """Compute the vectors of memories, and those of the passages of long ones, in one call off the event loop.
 
     Raises:
@@ -136,7 +136,7 @@ async def embed_memories(engine: EmbeddingEngine, texts: Sequence[MemoryText]) -
     return replace(whole, vectors=whole.vectors[: len(texts)], passages=found)
 
 
-def _passage_text(text: MemoryText, passage: Passage) -> str:
+def _passage_text(text: EmbeddedText, passage: PassageSpan) -> str:
     heading = text.heading if len(text.heading) <= LONGEST_HEADING else ""
     return f"{heading}{text.content[passage.start : passage.end]}"
 

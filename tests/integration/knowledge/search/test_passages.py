@@ -70,7 +70,7 @@ async def count(pool: asyncpg.Pool, kind: str, *, tenant: str = "tenant-a") -> i
         return number
 
 
-@pytest.mark.requirement("SHW-08")
+@pytest.mark.requirement("SHW-08.1")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_what_stands_at_the_end_is_found_by_its_meaning(memory: KnowledgeMemory, kind: str) -> None:
     """In every mode that looks at meanings; the question shares no word with the sentence."""
@@ -83,7 +83,7 @@ async def test_what_stands_at_the_end_is_found_by_its_meaning(memory: KnowledgeM
     assert nearest.scores.similarity > 0.1
 
 
-@pytest.mark.requirement("SHW-08")
+@pytest.mark.requirement("SHW-08.1")
 async def test_without_its_passages_it_is_not_found(memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool) -> None:
     """So it is the passages that find it."""
     stored = await fill(memory, "fact")
@@ -99,7 +99,7 @@ async def delete_passages(pool: asyncpg.Pool, kind: str) -> None:
         await connection.execute(f"DELETE FROM {kind}_passages")  # noqa: S608 - of this module
 
 
-@pytest.mark.requirement("SHW-08")
+@pytest.mark.requirement("SHW-08.1")
 async def test_many_passages_are_found_by_the_index(memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool) -> None:
     """2,000 are enough for the graph; the filter of the search is that of the memories."""
     stored = await fill(memory, "fact")
@@ -114,7 +114,7 @@ async def test_many_passages_are_found_by_the_index(memory: KnowledgeMemory, kno
     assert stored not in {each.memory.id for each in await memory.search(QUESTION, mode="semantic", limit=20)}
 
 
-@pytest.mark.requirement("SHW-08")
+@pytest.mark.requirement("SHW-08.1")
 async def test_recall_and_the_block_show_the_passage(memory: KnowledgeMemory) -> None:
     """Of the fact that no word of the prompt finds, and that is too long for its line."""
     stored = await fill(memory, "fact")
@@ -125,7 +125,7 @@ async def test_recall_and_the_block_show_the_passage(memory: KnowledgeMemory) ->
     assert len(long_text()) > len(block) // 2
 
 
-@pytest.mark.requirement("SHW-08")
+@pytest.mark.requirement("SHW-08.1")
 @pytest.mark.parametrize("kind", ["fact", "rule"])
 async def test_an_edited_memory_is_found_by_its_new_text(
     memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool, kind: str
@@ -144,7 +144,7 @@ async def test_an_edited_memory_is_found_by_its_new_text(
     assert (await memory.search("ink in the cellar", types=[kind], mode="semantic", limit=1))[0].memory == short
 
 
-@pytest.mark.requirement("SHW-08")
+@pytest.mark.requirement("SHW-08.1")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_forgotten_memory_is_not_found(memory: KnowledgeMemory, kind: str) -> None:
     """By none of its passages."""
@@ -155,7 +155,7 @@ async def test_a_forgotten_memory_is_not_found(memory: KnowledgeMemory, kind: st
         assert stored not in {each.memory.id for each in found}
 
 
-@pytest.mark.requirement("SHW-08")
+@pytest.mark.requirement("SHW-08.1")
 async def test_passages_go_with_their_episode(
     memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool, clock: ManualClock
 ) -> None:
@@ -167,7 +167,7 @@ async def test_passages_go_with_their_episode(
     assert await count(knowledge_pool, "episode") == 0
 
 
-@pytest.mark.requirement("SHW-08")
+@pytest.mark.requirement("SHW-08.1")
 async def test_an_inverted_rule_has_the_passages_of_its_warning(
     memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool
 ) -> None:
@@ -182,7 +182,7 @@ async def test_an_inverted_rule_has_the_passages_of_its_warning(
     assert found[0].memory.content.startswith("ANTI-PATTERN")
 
 
-@pytest.mark.requirement("SHW-08")
+@pytest.mark.requirement("SHW-08.1")
 async def test_the_past_and_filters_are_those_of_the_memory(
     knowledge_pool: asyncpg.Pool, reader: EmbeddingEngine
 ) -> None:
@@ -210,7 +210,7 @@ async def test_the_past_and_filters_are_those_of_the_memory(
     assert scoped not in await ids(scope="work")
 
 
-@pytest.mark.requirement("SHW-08")
+@pytest.mark.requirement("SHW-08.1")
 async def test_tenants_see_only_their_own_passages(memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool) -> None:
     """By policy, and in a search."""
     await fill(memory, "episode")
@@ -221,7 +221,7 @@ async def test_tenants_see_only_their_own_passages(memory: KnowledgeMemory, know
     assert [each.memory.content for each in found] == ["A short note of the other tenant"]
 
 
-@pytest.mark.requirement("SHW-08")
+@pytest.mark.requirement("SHW-08.1")
 async def test_older_memories_get_their_passages(
     memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool
 ) -> None:
@@ -241,7 +241,7 @@ async def test_older_memories_get_their_passages(
     assert (receipt.moved, receipt.with_passages) == (False, 6)
 
 
-@pytest.mark.requirement("SHW-08")
+@pytest.mark.requirement("SHW-08.1")
 async def test_another_model_makes_the_passages_again(
     memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool, clock: ManualClock
 ) -> None:
@@ -262,7 +262,7 @@ async def test_another_model_makes_the_passages_again(
     assert await moved.upkeep.make_passages() == 18
 
 
-@pytest.mark.requirement("SHW-08")
+@pytest.mark.requirement("SHW-08.1")
 async def test_short_memories_store_no_passages(memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool) -> None:
     """Of a batch, the long one has passages, in its place."""
     texts = ["a short one", long_text(), "another short one"]

@@ -9,7 +9,8 @@
 -- filter keeps half of the table.
 --
 -- A long memory is found by its passages, too. ${passages} is their table; without any of the tenant's, no part of a
--- statement looks for them. ${passage_distance} is the distance of the nearest passage of a memory.
+-- statement looks for them. Only the nearest passages count: to read those of each candidate would cost as much again.
+-- ${passage_distance} is the distance of the nearest passage of a memory.
 asked AS MATERIALIZED (
   SELECT
     CAST(regexp_replace(
@@ -93,24 +94,26 @@ matched AS MATERIALIZED (
   LIMIT ${matches}
 ),
 near_passages AS MATERIALIZED (
-  (
-    SELECT m.id
+  SELECT id, min(distance) AS distance
+  FROM (
+    SELECT m.id, p.embedding <=> CAST(CAST(:embedding AS vector(384)) AS halfvec(384)) AS distance
     FROM ${passages} AS p, LATERAL (
       SELECT m.id FROM ${memories} AS m
       WHERE m.tenant_id = p.tenant_id AND m.id = p.memory_id AND ${own} AND ${live}
       OFFSET 0
     ) AS m
     WHERE ${own_passages} AND (SELECT by_index FROM passages) AND CAST(:embedding AS vector(384)) IS NOT NULL
-    ORDER BY p.embedding <=> CAST(CAST(:embedding AS vector(384)) AS halfvec(384))
+    ORDER BY distance
     LIMIT 2 * ${neighbours}
-  )
+  ) AS by_index
+  GROUP BY id
   UNION ALL
   (
-    SELECT m.id
+    SELECT m.id, ${passage_distance} AS distance
     FROM ${memories} AS m
     WHERE ${own} AND ${live} AND commonplace_is_long(content) AND CAST(:embedding AS vector(384)) IS NOT NULL
       AND (SELECT exist AND NOT by_index FROM passages)
-    ORDER BY ${passage_distance}, m.id
+    ORDER BY distance, m.id
     LIMIT ${neighbours}
   )
 ),
@@ -143,9 +146,10 @@ nearest AS MATERIALIZED (
 ),
 semantic AS MATERIALIZED (
   SELECT m.id, row_number() OVER (ORDER BY m.distance, m.created_at DESC, m.id) AS place
-  FROM nearest, LATERAL (
+  FROM nearest LEFT JOIN near_passages USING (id), LATERAL (
     SELECT
-      m.id, m.created_at, least(m.embedding <=> CAST(:embedding AS vector(384)), ${passage_distance}) AS distance
+      m.id, m.created_at,
+      least(m.embedding <=> CAST(:embedding AS vector(384)), near_passages.distance) AS distance
     FROM ${memories} AS m WHERE m.id = nearest.id
     OFFSET 0
   ) AS m

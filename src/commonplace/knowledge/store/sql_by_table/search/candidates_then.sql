@@ -36,11 +36,17 @@ matched AS MATERIALIZED (
   ORDER BY weight DESC, m.id
   LIMIT ${matches}
 ),
+near_passages AS MATERIALIZED (
+  SELECT m.id, ${passage_distance} AS distance
+  FROM known, ${memories} AS m
+  WHERE m.id = known.id AND commonplace_is_long(m.content) AND CAST(:embedding AS vector(384)) IS NOT NULL
+    AND (SELECT exist FROM passages)
+),
 nearest AS MATERIALIZED (
   (
-    SELECT m.id FROM known, ${memories} AS m
+    SELECT m.id FROM known LEFT JOIN near_passages USING (id), ${memories} AS m
     WHERE m.id = known.id AND m.embedding IS NOT NULL AND CAST(:embedding AS vector(384)) IS NOT NULL
-    ORDER BY least(m.embedding <=> CAST(:embedding AS vector(384)), ${passage_distance}) + 0, m.id
+    ORDER BY least(m.embedding <=> CAST(:embedding AS vector(384)), near_passages.distance) + 0, m.id
     LIMIT ${neighbours}
   )
   UNION ALL
@@ -54,9 +60,10 @@ nearest AS MATERIALIZED (
 semantic AS MATERIALIZED (
   SELECT
     m.id, row_number() OVER (ORDER BY m.distance, m.created_at DESC, m.id) AS place
-  FROM nearest, LATERAL (
+  FROM nearest LEFT JOIN near_passages USING (id), LATERAL (
     SELECT
-      m.id, m.created_at, least(m.embedding <=> CAST(:embedding AS vector(384)), ${passage_distance}) AS distance
+      m.id, m.created_at,
+      least(m.embedding <=> CAST(:embedding AS vector(384)), near_passages.distance) AS distance
     FROM ${memories} AS m WHERE m.id = nearest.id
     OFFSET 0
   ) AS m

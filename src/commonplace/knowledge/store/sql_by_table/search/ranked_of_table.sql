@@ -11,19 +11,19 @@ SELECT ${type} AS memory_type, ranked.* FROM (
       ${importance} AS importance, m.${scope} <> 'global' AS own,
       m.similarity, octet_length(m.content) AS octets, length(m.search_vector) AS distinct_words, m.asks,
       (SELECT coalesce(bit_or(CAST(1 AS bigint) << place), 0) FROM words WHERE m.search_vector @@ query) AS present
-    FROM pool, LATERAL (
+    FROM pool LEFT JOIN near_passages USING (id), LATERAL (
       -- The cast that seems to do nothing reads the vector, which lies outside of its row, once for all uses. Functions
       -- of characters take ten times as long to find the end of a text as those of octets.
       SELECT
         *, CAST(CAST(m.embedding AS vector) AS vector(384)) AS meaning,
-        rtrim(convert_to(m.content, 'UTF8'), ' ') AS text, ${passage_distance} AS passage_distance
+        rtrim(convert_to(m.content, 'UTF8'), ' ') AS text
       FROM ${memories} AS m WHERE m.id = pool.id AND ${live}
       OFFSET 0
     ) AS stored, LATERAL (
       SELECT
         stored.*,
         CAST(
-          1 - least(stored.meaning <=> CAST(:embedding AS vector(384)), stored.passage_distance) AS float8
+          1 - least(stored.meaning <=> CAST(:embedding AS vector(384)), near_passages.distance) AS float8
         ) AS similarity,
         substr(stored.text, length(stored.text)) = convert_to('?', 'UTF8')
           OR substr(stored.text, length(stored.text) - 1) = convert_to('؟', 'UTF8')
