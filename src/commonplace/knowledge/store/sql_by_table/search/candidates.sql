@@ -117,32 +117,40 @@ near_passages AS MATERIALIZED (
     LIMIT ${neighbours}
   )
 ),
-nearest AS MATERIALIZED (
-  SELECT id FROM near_passages
-  UNION
+near_memories AS MATERIALIZED (
   (
-    SELECT m.id FROM ${memories} AS m
+    SELECT m.id, CAST(m.embedding AS halfvec(384)) <=> CAST(CAST(:embedding AS vector(384)) AS halfvec(384)) AS distance
+    FROM ${memories} AS m
     WHERE ${own} AND ${live} AND (SELECT by_index FROM size) AND CAST(:embedding AS vector(384)) IS NOT NULL
-    ORDER BY CAST(m.embedding AS halfvec(384)) <=> CAST(CAST(:embedding AS vector(384)) AS halfvec(384))
+    ORDER BY distance
     LIMIT ${neighbours}
   )
-  UNION
+  UNION ALL
   (
-    SELECT m.id FROM ${memories} AS m
+    -- Added to, the distance is no longer what the index orders by.
+    SELECT m.id, (m.embedding <=> CAST(:embedding AS vector(384))) + 0 AS distance
+    FROM ${memories} AS m
     WHERE ${own} AND ${live} AND m.embedding IS NOT NULL AND (SELECT NOT by_index FROM size)
       AND CAST(:embedding AS vector(384)) IS NOT NULL
-    -- Added to, the distance is no longer what the index orders by.
-    ORDER BY (m.embedding <=> CAST(:embedding AS vector(384))) + 0, m.id
+    ORDER BY distance, m.id
     LIMIT ${neighbours}
   )
-  UNION
+  UNION ALL
   (
     -- Without a question, the most important memories.
-    SELECT m.id FROM ${memories} AS m
+    SELECT m.id, 0 FROM ${memories} AS m
     WHERE ${own} AND ${live} AND CAST(:query AS text) = '' AND CAST(:embedding AS vector(384)) IS NULL
     ORDER BY ${importance} DESC, m.created_at DESC, m.id
     LIMIT ${neighbours}
   )
+),
+-- As many as without passages, because to describe one more to the ranking costs more than to find it.
+nearest AS MATERIALIZED (
+  SELECT id
+  FROM (SELECT id, distance FROM near_memories UNION ALL SELECT id, distance FROM near_passages) AS near
+  GROUP BY id
+  ORDER BY min(distance), id
+  LIMIT ${neighbours}
 ),
 semantic AS MATERIALIZED (
   SELECT m.id, row_number() OVER (ORDER BY m.distance, m.created_at DESC, m.id) AS place

@@ -7,7 +7,8 @@ WITH ${candidates}
 SELECT
   ${columns}, ${stale} AS is_stale,
   1 - least(m.embedding <=> CAST(:embedding AS vector(384)), near_passages.distance) AS similarity
-FROM semantic LEFT JOIN near_passages USING (id), LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = semantic.id OFFSET 0) AS m
+FROM semantic LEFT JOIN near_passages USING (id),
+  LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = semantic.id OFFSET 0) AS m
 ORDER BY semantic.place;
 
 -- name: keyword_search
@@ -34,5 +35,6 @@ SELECT
   1 - least(m.embedding <=> CAST(:embedding AS vector(384)), near_passages.distance) AS similarity,
   ts_rank(m.search_vector, asked.any_word) AS rank, fused.semantic_rank, fused.keyword_rank,
   1 / CAST(${rrf_k} + fused.semantic_rank AS float8) + 1 / CAST(${rrf_k} + fused.keyword_rank AS float8) AS rrf_score
-FROM asked, fused LEFT JOIN near_passages USING (id), LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = fused.id OFFSET 0) AS m
+FROM asked, fused LEFT JOIN near_passages USING (id),
+  LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = fused.id OFFSET 0) AS m
 ORDER BY rrf_score DESC, fused.semantic_rank, m.created_at DESC, m.id;
