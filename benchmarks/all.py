@@ -17,6 +17,7 @@ BENCHMARKS = (
     "context.py",
     "judge.py",
     "stances.py",
+    "passages.py",
     "periods.py",
     "workspace.py",
     "embedding.py",

@@ -81,7 +81,13 @@ NEEDLES: Final = (
 """Sentences, each with a question about it."""
 
 SUBJECTS: Final = (
-    *("The billing team", "The support desk", "The release manager", "The new analyst", "Our supplier in Leeds"),
+    *(
+        "The billing team",
+        "The support desk",
+        "The release manager",
+        "The new analyst",
+        "Our supplier in Leeds",
+    ),
     *("The audit group", "The design lead", "The data platform", "The night shift", "The sales office"),
 )
 VERBS: Final = (
@@ -90,7 +96,13 @@ VERBS: Final = (
 )
 OBJECTS: Final = (
     *("the quarterly forecast", "the migration plan", "the onboarding checklist", "the incident report"),
-    *("the pricing table", "the load test", "the vendor contract", "the backlog of tickets", "the access policy"),
+    *(
+        "the pricing table",
+        "the load test",
+        "the vendor contract",
+        "the backlog of tickets",
+        "the access policy",
+    ),
     *("the dashboard for managers",),
 )
 ENDINGS: Final = (

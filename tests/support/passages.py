@@ -52,5 +52,7 @@ def _read(text: str) -> str:
 
 def long_text(needle: str = NEEDLE, *, before: int = 60, after: int = 2, about: str = "ledger") -> str:
     """Return sentences with a sentence among them: 60 sentences have about 3,000 characters."""
-    sentences = [f"Clerk {number} checked page {number * 7} of every {about}." for number in range(before + after)]
+    sentences = [
+        f"Clerk {number} checked page {number * 7} of every {about}." for number in range(before + after)
+    ]
     return " ".join([*sentences[:before], needle, *sentences[before:]])

@@ -178,7 +178,9 @@ class Episodes:
         now = self._session.clock()
         episodes = [checked(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
         texts = [episode.content for episode in episodes]
-        embeddings = await embed_memories(self._session.engine, [EmbeddedText(content=text) for text in texts])
+        embeddings = await embed_memories(
+            self._session.engine, [EmbeddedText(content=text) for text in texts]
+        )
         rows = columns(episodes, texts, embeddings) | {
             "created_at": [_happened_at(episode, now) for episode in episodes],
             "expires_at": [now + LIFETIME for _ in episodes],

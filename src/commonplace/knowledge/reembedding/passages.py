@@ -59,9 +59,7 @@ async def _make(
         )
         unchanged = {row["id"] for row in locked}
         places = [place for place, row in enumerate(rows) if row["id"] in unchanged]
-        await store_passages(
-            sql, kind, [rows[place]["id"] for place in places], embeddings.only(*places)
-        )
+        await store_passages(sql, kind, [rows[place]["id"] for place in places], embeddings.only(*places))
     return len(places)
 
 

@@ -38,7 +38,9 @@ def reader() -> Iterator[EmbeddingEngine]:
 
 
 @pytest.fixture
-async def memory(knowledge_pool: asyncpg.Pool, reader: EmbeddingEngine, clock: ManualClock) -> KnowledgeMemory:
+async def memory(
+    knowledge_pool: asyncpg.Pool, reader: EmbeddingEngine, clock: ManualClock
+) -> KnowledgeMemory:
     """Knowledge memory with that engine."""
     return memory_on(knowledge_pool, engine=reader, clock=clock)
 
@@ -57,7 +59,9 @@ async def store(memory: KnowledgeMemory, kind: str, content: str, *, name: str =
 async def fill(memory: KnowledgeMemory, kind: str) -> UUID:
     """Store a memory with the needle at its end among ten others, long and short; return its id."""
     for number in range(5):
-        await store(memory, kind, long_text("Nothing else.", about=f"register {number}"), name=f"long {number}")
+        await store(
+            memory, kind, long_text("Nothing else.", about=f"register {number}"), name=f"long {number}"
+        )
         await store(memory, kind, f"The porter of house {number} likes tea", name=f"short {number}")
     return await store(memory, kind, long_text())
 
@@ -84,7 +88,9 @@ async def test_what_stands_at_the_end_is_found_by_its_meaning(memory: KnowledgeM
 
 
 @pytest.mark.requirement("SHW-08.1")
-async def test_without_its_passages_it_is_not_found(memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool) -> None:
+async def test_without_its_passages_it_is_not_found(
+    memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool
+) -> None:
     """So it is the passages that find it."""
     stored = await fill(memory, "fact")
     await delete_passages(knowledge_pool, "fact")
@@ -100,7 +106,9 @@ async def delete_passages(pool: asyncpg.Pool, kind: str) -> None:
 
 
 @pytest.mark.requirement("SHW-08.1")
-async def test_many_passages_are_found_by_the_index(memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool) -> None:
+async def test_many_passages_are_found_by_the_index(
+    memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool
+) -> None:
     """2,000 are enough for the graph; the filter of the search is that of the memories."""
     stored = await fill(memory, "fact")
     async with knowledge_pool.acquire() as connection, connection.transaction():
@@ -141,7 +149,9 @@ async def test_an_edited_memory_is_found_by_its_new_text(
     }
     assert await count(knowledge_pool, kind) > before
     short = await memory.edit(kind, new.id, "Ink is kept in the cellar")
-    assert (await memory.search("ink in the cellar", types=[kind], mode="semantic", limit=1))[0].memory == short
+    assert (await memory.search("ink in the cellar", types=[kind], mode="semantic", limit=1))[
+        0
+    ].memory == short
 
 
 @pytest.mark.requirement("SHW-08.1")
@@ -194,7 +204,11 @@ async def test_the_past_and_filters_are_those_of_the_memory(
 
     async def ids(**narrowing: object) -> set[UUID]:
         found = await memory.search(
-            QUESTION, types=["fact"], mode="semantic", limit=1, narrowing=Narrowing(**narrowing)  # pyright: ignore[reportArgumentType]
+            QUESTION,
+            types=["fact"],
+            mode="semantic",
+            limit=1,
+            narrowing=Narrowing(**narrowing),  # pyright: ignore[reportArgumentType]
         )
         return {each.memory.id for each in found}
 
@@ -211,7 +225,9 @@ async def test_the_past_and_filters_are_those_of_the_memory(
 
 
 @pytest.mark.requirement("SHW-08.1")
-async def test_tenants_see_only_their_own_passages(memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool) -> None:
+async def test_tenants_see_only_their_own_passages(
+    memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool
+) -> None:
     """By policy, and in a search."""
     await fill(memory, "episode")
     other = memory.acting_for(tenant_id="tenant-b", actor="tester")
@@ -263,13 +279,17 @@ async def test_another_model_makes_the_passages_again(
 
 
 @pytest.mark.requirement("SHW-08.1")
-async def test_short_memories_store_no_passages(memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool) -> None:
+async def test_short_memories_store_no_passages(
+    memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool
+) -> None:
     """Of a batch, the long one has passages, in its place."""
     texts = ["a short one", long_text(), "another short one"]
     receipts = await memory.store_episodes([EpisodeDraft(content=text, butler="b") for text in texts])
     async with knowledge_pool.acquire() as connection, connection.transaction():
         await connection.execute("SELECT set_config('commonplace.tenant_id', 'tenant-a', true)")
-        rows = await connection.fetch("SELECT memory_id, place, start_char, end_char FROM episode_passages ORDER BY place")
+        rows = await connection.fetch(
+            "SELECT memory_id, place, start_char, end_char FROM episode_passages ORDER BY place"
+        )
     assert {row["memory_id"] for row in rows} == {receipts[1].id}
     assert [row["place"] for row in rows] == list(range(len(rows)))
     assert any(NEEDLE in texts[1][row["start_char"] : row["end_char"]] for row in rows)

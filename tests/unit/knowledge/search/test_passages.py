@@ -1,5 +1,7 @@
 """Cutting a long text into passages, and which of them a line shows."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,12 +54,10 @@ def test_passages_overlap_by_a_short_sentence() -> None:
     """It stands at the end of one and at the beginning of the next."""
     text = "".join(SENTENCE.format(number) for number in range(100))
     found = passages(text)
-    assert all(
-        0 < before.end - after.start <= OVERLAP for before, after in zip(found, found[1:], strict=False)
-    )
+    assert all(0 < before.end - after.start <= OVERLAP for before, after in pairwise(found))
     long_sentences = " ".join("word " * 40 + f"end{number}." for number in range(20))
     apart = passages(long_sentences)
-    assert all(before.end <= after.start for before, after in zip(apart, apart[1:], strict=False))
+    assert all(before.end <= after.start for before, after in pairwise(apart))
 
 
 def test_a_script_without_spaces_is_cut_at_its_sentences() -> None:
@@ -84,7 +84,7 @@ def test_a_very_long_text_is_covered_evenly() -> None:
     assert len(found) == MOST
     assert found[0].start == 0
     assert found[-1].end == len(text.rstrip())
-    gaps = [after.start - before.start for before, after in zip(found, found[1:], strict=False)]
+    gaps = [after.start - before.start for before, after in pairwise(found)]
     assert max(gaps) < 1.3 * min(gaps)
 
 
@@ -92,8 +92,12 @@ def test_a_line_shows_the_passage_that_is_nearest_in_meaning() -> None:
     """If the text has less than two words of the topic; a passage with more words goes first."""
     text = "".join(SENTENCE.format(number) for number in range(100))
     nearest = PassageSpan(text.index("The porter of house 50"), len(text))
-    assert excerpt(text, "Who drinks hot leaves?", 300, nearest=nearest).startswith("… The porter of house 50")
+    assert excerpt(text, "Who drinks hot leaves?", 300, nearest=nearest).startswith(
+        "… The porter of house 50"
+    )
     assert excerpt(text, "Who drinks hot tea?", 300, nearest=nearest).startswith("… The porter of house 50")
-    assert "house 7 " in excerpt(text.replace("house 7 ", "yurt 7 house 7 "), "yurt milk", 300, nearest=nearest)
+    assert "house 7 " in excerpt(
+        text.replace("house 7 ", "yurt 7 house 7 "), "yurt milk", 300, nearest=nearest
+    )
     assert excerpt(text, "Who drinks hot leaves?", 300).startswith("The porter of house 0")
     assert excerpt(text, "Who?", 300, nearest=PassageSpan(len(text) - 10, len(text))).endswith("milk. ")

@@ -10,6 +10,7 @@
 --
 -- A long memory is found by its passages, too. ${passages} is their table; without any of the tenant's, no part of a
 -- statement looks for them. Only the nearest passages count: to read those of each candidate would cost as much again.
+-- The index on passages is searched less far than the one on memories, which finds most memories as well.
 -- ${passage_distance} is the distance of the nearest passage of a memory.
 asked AS MATERIALIZED (
   SELECT
@@ -102,9 +103,10 @@ near_passages AS MATERIALIZED (
       WHERE m.tenant_id = p.tenant_id AND m.id = p.memory_id AND ${own} AND ${live}
       OFFSET 0
     ) AS m
-    WHERE ${own_passages} AND (SELECT by_index FROM passages) AND CAST(:embedding AS vector(384)) IS NOT NULL
+    WHERE ${own_passages} AND CAST(:embedding AS vector(384)) IS NOT NULL
+      AND (SELECT by_index AND set_config('hnsw.ef_search', '80', true) <> '' FROM passages)
     ORDER BY distance
-    LIMIT 2 * ${neighbours}
+    LIMIT ${neighbours}
   ) AS by_index
   GROUP BY id
   UNION ALL
@@ -121,7 +123,8 @@ near_memories AS MATERIALIZED (
   (
     SELECT m.id, CAST(m.embedding AS halfvec(384)) <=> CAST(CAST(:embedding AS vector(384)) AS halfvec(384)) AS distance
     FROM ${memories} AS m
-    WHERE ${own} AND ${live} AND (SELECT by_index FROM size) AND CAST(:embedding AS vector(384)) IS NOT NULL
+    WHERE ${own} AND ${live} AND CAST(:embedding AS vector(384)) IS NOT NULL
+      AND (SELECT by_index AND set_config('hnsw.ef_search', '200', true) <> '' FROM size)
     ORDER BY distance
     LIMIT ${neighbours}
   )
