@@ -20,7 +20,7 @@ from commonplace.knowledge.store.outage import OUTAGES
 from commonplace.knowledge.store.passages import store_passages
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.traced import traced
-from commonplace.knowledge.store.vectors import Embeddings, EmbeddedText, embed_memories
+from commonplace.knowledge.store.vectors import EmbeddedText, Embeddings, embed_memories
 from commonplace.language.times import EXPECTED, TimeReader
 
 _log = logging.getLogger(__name__)

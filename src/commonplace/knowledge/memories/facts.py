@@ -33,7 +33,7 @@ from commonplace.knowledge.store.passages import store_passages
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced
-from commonplace.knowledge.store.vectors import Embeddings, EmbeddedText, embed_memories
+from commonplace.knowledge.store.vectors import EmbeddedText, Embeddings, embed_memories
 from commonplace.storage.database import Columns
 from commonplace.storage.rows import read_row
 

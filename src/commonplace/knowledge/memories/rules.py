@@ -21,7 +21,7 @@ from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.unit_of_work import of_kind
-from commonplace.knowledge.store.vectors import Embeddings, EmbeddedText, embed_memories
+from commonplace.knowledge.store.vectors import EmbeddedText, Embeddings, embed_memories
 from commonplace.language.relative_days import with_dates
 
 _ALL_RULES: Final = "rules"

@@ -1,6 +1,8 @@
-"""Passages for the long memories that have none: those of an older release, and all of them after a switch of models."""
+"""Passages for long memories that have none: those of an older release, and all of them after a switch of models."""
 
 import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
@@ -12,7 +14,6 @@ from commonplace.knowledge.reembedding.moves import work_of
 from commonplace.knowledge.store.passages import store_passages
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.knowledge.store.vectors import EmbeddedText, embed_memories
-from commonplace.storage.database import Row
 
 BATCH_ROWS: Final = 16
 """Number of memories in a batch, because a memory has up to 30 passages, and an episode up to a million characters."""
@@ -20,12 +21,21 @@ BATCH_ROWS: Final = 16
 _FIRST: Final = UUID(int=0)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Unread:
+    """A long memory without passages."""
+
+    id: UUID
+    text: EmbeddedText
+
+
 async def make_passages(
     pool: asyncpg.Pool, engine: EmbeddingEngine, tenant: str, *, batch_rows: int = BATCH_ROWS
 ) -> int:
     """Make the missing passages of a tenant's long memories, and return the number of these memories.
 
-    Memories can be stored and searched meanwhile. If the active model is not the engine's, nothing is stored. Each batch is one transaction, so a stopped call keeps its work.
+    Memories can be stored and searched meanwhile. If the active model is not the engine's, nothing is stored. Each
+    batch is one transaction, so a stopped call keeps its work.
 
     Raises:
         EmbeddingError: The model cannot be used.
@@ -37,29 +47,31 @@ async def make_passages(
         while after is not None:
             async with work_of(pool, tenant, readonly=True) as sql:
                 rows = await of_kind(kind, sql).without_passages(after=after, limit=batch_rows)
-            batch = await _make(pool, engine, tenant, kind, rows)
+            found = [
+                _Unread(id=row["id"], text=EmbeddedText(content=row["content"], heading=row["heading"]))
+                for row in rows
+            ]
+            batch = await _make(pool, engine, tenant, kind, found)
             made += batch
-            after = rows[-1]["id"] if batch and len(rows) == batch_rows else None
+            after = found[-1].id if batch and len(found) == batch_rows else None
     return made
 
 
 async def _make(
-    pool: asyncpg.Pool, engine: EmbeddingEngine, tenant: str, kind: MemoryType, rows: list[Row]
+    pool: asyncpg.Pool, engine: EmbeddingEngine, tenant: str, kind: MemoryType, found: Sequence[_Unread]
 ) -> int:
-    if not rows:
+    if not found:
         return 0
-    embeddings = await embed_memories(
-        engine, [EmbeddedText(content=row["content"], heading=row["heading"]) for row in rows]
-    )
+    embeddings = await embed_memories(engine, [each.text for each in found])
     async with work_of(pool, tenant) as sql:
         locked = await of_kind(kind, sql).lock_unchanged(
-            ids=[row["id"] for row in rows],
-            fingerprint=[_fingerprint(row["content"]) for row in rows],
+            ids=[each.id for each in found],
+            fingerprint=[_fingerprint(each.text.content) for each in found],
             version=embeddings.version,
         )
         unchanged = {row["id"] for row in locked}
-        places = [place for place, row in enumerate(rows) if row["id"] in unchanged]
-        await store_passages(sql, kind, [rows[place]["id"] for place in places], embeddings.only(*places))
+        places = [place for place, each in enumerate(found) if each.id in unchanged]
+        await store_passages(sql, kind, [found[place].id for place in places], embeddings.only(*places))
     return len(places)
 
 

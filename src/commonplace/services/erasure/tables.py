@@ -1,7 +1,7 @@
 """The tables that hold text about people, with the references between their rows.
 
-A table that does not exist in a database is skipped. Rows of other tables (search words, passages, vectors, decay) are deleted
-with their memory by triggers and foreign keys.
+A table that does not exist in a database is skipped. Rows of other tables (search words, passages, vectors, decay) are
+deleted with their memory by triggers and foreign keys.
 """
 
 from dataclasses import dataclass
