@@ -27,6 +27,7 @@ from commonplace.knowledge.storage_functions import (
 from commonplace.storage.postgres import open_pool
 from support.commands import CommandLine
 from support.on_pool import memory_on
+from support.passages import QUESTION, ShortSightedEngine, long_text
 from support.reembedding import TurnedEngine
 
 LARGE, SMALL = "tenant-large", "tenant-small"
@@ -247,9 +248,27 @@ async def test_memories_in_partitions_move_to_another_model(prepared: asyncpg.Po
         await memory_on(prepared).partitions.isolate(SMALL)
     count = await prepared.fetchval(
         "SELECT count(*) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid "
-        "JOIN pg_am ON pg_am.oid = relam WHERE amname = 'hnsw' AND indisvalid"
+        "JOIN pg_am ON pg_am.oid = relam WHERE amname = 'hnsw' AND indisvalid AND relname NOT LIKE '%passages%'"
     )
     assert count == len(TABLES) * (1 + len(("shared", LARGE, SMALL)))
+
+
+@pytest.mark.requirement("SHW-08.1")
+async def test_passages_follow_their_memories_into_partitions(prepared: asyncpg.Pool) -> None:
+    """A tenant that leaves keeps its passages, and a deletion in its partition still deletes them."""
+    passages = "SELECT count(*), count(DISTINCT memory_id) FROM episode_passages"
+    reader = ShortSightedEngine()
+    with request_context(tenant_id=LARGE, actor="tester"):
+        (stored,) = await store_episodes(prepared, reader, [EpisodeDraft(content=long_text(), butler="b")])
+        await memory_on(prepared).partitions.isolate(LARGE)
+        (found,) = await memory_search(prepared, reader, QUESTION, mode="semantic", limit=1)
+        assert found.memory.id == stored.id
+        async with prepared.acquire() as connection, connection.transaction():
+            await connection.execute("SELECT set_config('commonplace.tenant_id', $1, true)", LARGE)
+            count, memories = await connection.fetchrow(passages)
+            assert (count > 1, memories) == (True, 1)
+            await connection.execute("DELETE FROM episodes WHERE id = $1", stored.id)
+            assert tuple(await connection.fetchrow(passages)) == (0, 0)
 
 
 async def test_refuses_what_it_cannot_do(pool: asyncpg.Pool, monkeypatch: pytest.MonkeyPatch) -> None:
