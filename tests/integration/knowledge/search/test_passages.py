@@ -5,12 +5,16 @@ from uuid import UUID
 
 import asyncpg
 import pytest
+from pgvector import Vector
+from pgvector.asyncpg import register_vector
 
 from commonplace.core.clock import ManualClock
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.memories.episodes import EpisodeDraft
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.narrowing import Narrowing
+from commonplace.storage.migrations.runner import migrate_postgres
+from commonplace.storage.postgres import open_pool
 from support.on_pool import memory_on
 from support.passages import NEEDLE, QUESTION, ShortSightedEngine, long_text
 
@@ -293,3 +297,32 @@ async def test_short_memories_store_no_passages(
     assert {row["memory_id"] for row in rows} == {receipts[1].id}
     assert [row["place"] for row in rows] == list(range(len(rows)))
     assert any(NEEDLE in texts[1][row["start_char"] : row["end_char"]] for row in rows)
+
+
+@pytest.mark.requirement("SHW-08.1")
+async def test_a_database_of_the_release_before_gets_passages(
+    postgres_url: str, reader: EmbeddingEngine
+) -> None:
+    """The migration keeps its memories, and upkeep makes what they lack."""
+    await migrate_postgres(postgres_url, "memory", target="mem_025")
+    connection = await asyncpg.connect(postgres_url, server_settings={"commonplace.tenant_id": "tenant-a"})
+    await register_vector(connection)
+    await connection.execute(
+        "INSERT INTO embedding_versions (model, version, dimensions) VALUES ('fake', $1, 384)",
+        reader.model_version,
+    )
+    await connection.execute(
+        "INSERT INTO rules (tenant_id, content, embedding, embedding_model, embedding_version) "
+        "VALUES ('tenant-a', $1, $2, 'fake', $3)",
+        long_text(),
+        Vector(reader.embed(long_text())),
+        reader.model_version,
+    )
+    await connection.close()
+    await migrate_postgres(postgres_url, "memory")
+    async with await open_pool(postgres_url) as pool:
+        memory = memory_on(pool, engine=reader)
+        await store(memory, "rule", "The porter likes tea")
+        assert await memory.upkeep.make_passages() == 1
+        (found,) = await memory.search(QUESTION, types=["rule"], mode="semantic", limit=1, min_confidence=0.0)
+        assert NEEDLE in found.memory.content
