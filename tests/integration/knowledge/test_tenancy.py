@@ -74,6 +74,11 @@ INSERT INTO consolidation_actions (tenant_id, run_id, position, action, memory_i
 SELECT tenant_id, id, 0, 'fact_created', CAST($3 AS uuid) FROM run
 """
 
+PASSAGE = """
+INSERT INTO {kind}_passages (tenant_id, memory_id, place, start_char, end_char, embedding)
+SELECT $1, $2, 0, 0, 1, CAST(embedding AS halfvec(384)) FROM {kind}s WHERE id = $2
+"""
+
 
 @pytest.fixture
 async def owned(knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine) -> dict[str, Owned]:
@@ -97,6 +102,8 @@ async def owned(knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine) -> dict[s
             await create_link(knowledge_pool, relation="derived_from", **ends)
             async with unit_of_work(knowledge_pool) as sql:
                 await sql.connection.execute(RUN, tenant, episode, fact)
+                for kind, memory_id in {"episode": episode, "fact": fact, "rule": rule}.items():
+                    await sql.connection.execute(PASSAGE.format(kind=kind), tenant, memory_id)
             rows[tenant] = Owned(episode=episode, fact=fact, rule=rule, entity=entity)
     return rows
 
@@ -122,6 +129,9 @@ async def test_queries_without_any_condition_show_only_the_tenant_s_rows(
         "fact_reviews",
         "fact_states",
         "kept_answers",
+        "episode_passages",
+        "fact_passages",
+        "rule_passages",
         "told_apart",
         "tenants",
     } <= set(tables)

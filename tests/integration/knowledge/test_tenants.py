@@ -307,6 +307,7 @@ FUNCTIONS: Mapping[str, Call] = {
     "stats": lambda m, _: m.stats(),
     "upkeep.sweep": lambda m, _: m.upkeep.sweep(),
     "upkeep.cleanup": lambda m, _: m.upkeep.cleanup(),
+    "upkeep.make_passages": lambda m, _: m.upkeep.make_passages(),
     "runs.pending": lambda m, _: m.runs.pending(),
     "runs.expiring": lambda m, _: m.runs.expiring(),
     "runs.loses_episodes": lambda m, _: m.runs.loses_episodes(within_s=86_400),

@@ -316,7 +316,7 @@ def _gaps(table: SearchTable, reach: Reach, form: Form) -> dict[str, str]:
         "own": _own(table, _scope(table, form), form),
         "own_words": _own(table, "scope", form),
         "passages": f"{table.memory_type}_passages",
-        "own_passages": f"p.{_OWN}",
+        "own_passages": _OWN,
         "passage_distance": _PASSAGE_DISTANCE.format(passages=f"{table.memory_type}_passages"),
         "all_scopes": "false" if form.scoped else "true",
         "matches": str(reach.matches),
