@@ -17,6 +17,7 @@ BENCHMARKS = (
     "context.py",
     "judge.py",
     "stances.py",
+    "recall.py --worlds set-aside",
     "passages.py",
     "periods.py",
     "workspace.py",
@@ -34,10 +35,11 @@ BENCHMARKS = (
 def main() -> int:
     """Run each benchmark in its own process."""
     missed: list[str] = []
-    for name in BENCHMARKS:
-        print(f"\n== {name}", flush=True)
-        if subprocess.run([sys.executable, Path(__file__).with_name(name)], check=False).returncode:
-            missed.append(name)
+    for command in BENCHMARKS:
+        print(f"\n== {command}", flush=True)
+        name, *options = command.split()
+        if subprocess.run([sys.executable, Path(__file__).with_name(name), *options], check=False).returncode:
+            missed.append(command)
     print(f"\nfailed or missed a target: {', '.join(missed)}" if missed else "\nno target was missed")
     return int(bool(missed))
 

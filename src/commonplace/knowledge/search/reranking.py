@@ -37,7 +37,6 @@ MOST_CHARS: Final = 280
 MOST_REREAD: Final = 20
 """The number of memories that are read together with a prompt; four more take as much longer as a hook may take."""
 
-
 MOST_RANKED: Final = 10
 """The number of memories that recall reads together with a topic."""
 
