@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,9 +16,8 @@ from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.llm import Script
 from support.apps import fill, said
-from support.browser import Dashboard, Screenshot, check_accessibility
-
-MANY_USERS = 60
+from support.browser import Screenshot, check_accessibility
+from support.dashboards import Dashboard
 
 
 def document(*memories: dict[str, object]) -> str:
@@ -80,6 +78,10 @@ async def test_finding_exporting_deleting_and_bringing_back(
     apps = dashboard.memories.apps
     await page.goto("/apps/cal")
     digests, dialog = page.locator("#app tbody tr"), page.get_by_role("dialog")
+    for user, count in (("ada", 1), ("", 11)):
+        await page.get_by_label("User").fill(user)
+        await page.get_by_label("User").press("Enter")
+        await expect(digests).to_have_count(count)
     await page.get_by_label("Search digests").fill("meetings after two")
     await expect(digests).to_have_count(1)
     await expect(digests).to_contain_text("ada")
@@ -227,36 +229,3 @@ async def test_an_uninstalled_app_keeps_its_memories_and_comes_back(page: Page, 
     await page.get_by_label("Also delete 2 digests and all conversations permanently").check()
     await page.get_by_role("button", name="Uninstall").click()
     await expect(page.get_by_role("heading", name="No app is registered")).to_be_visible()
-
-
-async def test_pages_come_at_once_with_many_memories(page: Page, dashboard: Dashboard) -> None:
-    """Six hundred memories in the spaces of many users: each page within 200 ms of work."""
-    apps = dashboard.memories.apps
-    await apps.registry.register("busy")
-    moment = format_timestamp(dashboard.clock())
-    times: dict[str, object] = {"createdAt": moment, "updatedAt": moment}
-    await apps.import_document(
-        "busy",
-        json.loads(
-            document(
-                *(
-                    {"content": f"User {user} keeps matter {number}.", "userId": f"user-{user}", **times}
-                    for user in range(MANY_USERS)
-                    for number in range(10)
-                )
-            )
-        ),
-    )
-    for path in ("/apps", "/apps/busy", "/apps/busy?search=matter+7", "/"):
-        took: list[float] = []
-        for _ in range(5):
-            began = time.process_time()
-            answer = await page.request.get(path)
-            took.append(time.process_time() - began)
-            assert answer.ok
-        assert min(took) < 0.2, (path, took)
-    await page.goto("/apps/busy")
-    await expect(page.get_by_text("50 of 600")).to_be_visible()
-    await page.get_by_label("User").fill("user-7")
-    await page.get_by_label("User").press("Enter")
-    await expect(page.locator("#app tbody tr")).to_have_count(10)

@@ -1,42 +1,11 @@
 """The dashboard as a whole: sidebar, theme, errors, a policy that nothing breaks."""
 
-import pytest
 from playwright.async_api import Page, expect
 
-from support.browser import Dashboard, Screenshot, check_accessibility
+from support.browser import check_accessibility
+from support.dashboards import Dashboard
 
-
-async def fill(dashboard: Dashboard) -> None:
-    """Store what pages can show."""
-    add = dashboard.operational.add
-    await add(
-        category="timing",
-        service="jellyfin",
-        observation="Takes 60s to start after a restart",
-        confidence=0.9,
-    )
-    await add(
-        category="behavior", service="jellyfin", observation="First restart always fails due to DB lock"
-    )
-    await add(
-        category="maintenance",
-        service="postgres",
-        observation="Needs manual VACUUM FULL weekly",
-        confidence=0.4,
-    )
-    await add(
-        category="dependency", service="caddy", observation="Must be started after WireGuard", confidence=0.2
-    )
-    await add(category="remediation", observation="DNS checks fail transiently: retry once before escalating")
-
-
-async def test_overview(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
-    """The overview shows what was learned, and is accessible."""
-    await fill(dashboard)
-    await page.goto("/")
-    await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
-    await check_accessibility(page)
-    await screenshot("overview")
+WIDTHS = (1440, 1024, 390)
 
 
 async def test_the_theme_is_chosen_and_kept(page: Page, dashboard: Dashboard) -> None:
@@ -55,7 +24,7 @@ async def test_the_theme_is_chosen_and_kept(page: Page, dashboard: Dashboard) ->
 
 async def test_keys_reach_the_content(page: Page, dashboard: Dashboard) -> None:
     """The first key press offers to skip the sidebar, and the focus can be seen."""
-    await fill(dashboard)
+    await dashboard.operational.add(category="timing", observation="Takes 60s to start")
     await page.goto("/memories")
     await page.keyboard.press("Tab")
     skip = page.get_by_role("link", name="Skip to the content")
@@ -65,14 +34,21 @@ async def test_keys_reach_the_content(page: Page, dashboard: Dashboard) -> None:
     await expect(page.locator("main")).to_be_focused()
 
 
+async def fits(page: Page, path: str) -> bool:
+    """Tell whether a page is no wider than a wide window, a tablet and a phone, opened in each."""
+    for width in WIDTHS:
+        await page.set_viewport_size({"width": width, "height": 900})
+        await page.goto(path)
+        if await page.evaluate("document.documentElement.scrollWidth") > width:
+            return False
+    return True
+
+
 async def test_a_long_word_makes_no_page_wide(page: Page, dashboard: Dashboard) -> None:
     """A memory of one word of 400 characters fits into its page and its list."""
     memory = await dashboard.operational.add(category="timing", observation="x" * 400, service="y" * 90)
-    for width in (1440, 1024, 390):
-        await page.set_viewport_size({"width": width, "height": 900})
-        for path in (f"/memories/{memory.id}", "/memories"):
-            await page.goto(path)
-            assert await page.evaluate("document.documentElement.scrollWidth") <= width
+    for path in (f"/memories/{memory.id}", "/memories"):
+        assert await fits(page, path), path
 
 
 async def test_hostile_text_stays_text_and_fits(page: Page, dashboard: Dashboard) -> None:
@@ -92,27 +68,24 @@ async def test_hostile_text_stays_text_and_fits(page: Page, dashboard: Dashboard
         f"/knowledge/rules/{rule.id}",
     )
     for path in paths:
-        for width in (1440, 1024, 390):
-            await page.set_viewport_size({"width": width, "height": 900})
-            await page.goto(path)
-            assert await page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
+        assert await fits(page, path), path
         await expect(page.locator("main img")).to_have_count(0)
         assert "\u202e" not in await page.locator("main").inner_text()
-        await check_accessibility(page)
+        await check_accessibility(page, "light")
 
 
-@pytest.mark.parametrize("path", ["/", "/memories", "/sessions", "/events", "/cooldowns"])
-async def test_nothing_sticks_out_of_a_phone(page: Page, dashboard: Dashboard, path: str) -> None:
+async def test_nothing_sticks_out_of_a_phone(page: Page, dashboard: Dashboard) -> None:
     """No page is wider than a narrow screen, and a menu shows all pages and where one is."""
     long = "a-very-long-name-without-any-break-" * 2
     await dashboard.operational.add(category="timing", service=long, observation="x" * 300)
-    await page.set_viewport_size({"width": 360, "height": 740})
-    await page.goto(path)
-    assert await page.evaluate("document.documentElement.scrollWidth") <= 360
-    await page.set_viewport_size({"width": 320, "height": 740})
-    current = page.locator(".nav-link[aria-current]")
-    await expect(current).to_be_hidden()
-    await page.get_by_role("button", name="Menu").click()
-    await expect(current).to_be_in_viewport(ratio=1)
-    await page.keyboard.press("Escape")
-    await expect(current).to_be_hidden()
+    for path in ("/", "/memories", "/sessions", "/events", "/cooldowns"):
+        await page.set_viewport_size({"width": 360, "height": 740})
+        await page.goto(path)
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 360, path
+        await page.set_viewport_size({"width": 320, "height": 740})
+        current = page.locator(".nav-link[aria-current]")
+        await expect(current).to_be_hidden()
+        await page.get_by_role("button", name="Menu").click()
+        await expect(current).to_be_in_viewport(ratio=1)
+        await page.keyboard.press("Escape")
+        await expect(current).to_be_hidden()

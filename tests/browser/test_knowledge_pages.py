@@ -5,10 +5,11 @@ import re
 from contextlib import suppress
 
 import pytest
-from playwright.async_api import Error, Locator, Page, Route, ViewportSize, expect
+from playwright.async_api import Error, Locator, Page, Route, expect
 
 from commonplace.knowledge import FactDraft, Narrowing
-from support.browser import MEDIUM, NARROW, Dashboard, Screenshot, check_accessibility
+from support.browser import MEDIUM, NARROW, Screenshot, check_accessibility
+from support.dashboards import Dashboard
 from support.known import fill
 
 
@@ -73,21 +74,19 @@ async def test_the_history_of_a_fact(page: Page, dashboard: Dashboard, screensho
     await expect(page.get_by_role("button", name="Forget")).to_be_visible()
 
 
-@pytest.mark.parametrize("size", [MEDIUM, NARROW])
-async def test_heads_of_columns_sort_where_rows_are_cards(
-    page: Page, dashboard: Dashboard, size: ViewportSize
-) -> None:
+async def test_heads_of_columns_sort_where_rows_are_cards(page: Page, dashboard: Dashboard) -> None:
     """Facts and rules keep their orders, and the box that selects all, on a small screen."""
     for number in (2, 1, 3):
         await dashboard.memories.knowledge.store_fact(
             subject=f"db {number}", predicate="port", content=f"{number}", importance=number
         )
-    await page.set_viewport_size(size)
-    await page.goto("/knowledge/facts")
-    await page.get_by_role("link", name="Importance").click()
-    await expect(page.locator("#facts tbody tr").first).to_contain_text("db 3")
-    await page.get_by_label("Select all on this page").check()
-    await expect(page.get_by_text("3 selected")).to_be_visible()
+    for size in (MEDIUM, NARROW):
+        await page.set_viewport_size(size)
+        await page.goto("/knowledge/facts")
+        await page.get_by_role("link", name="Importance").click()
+        await expect(page.locator("#facts tbody tr").first).to_contain_text("db 3")
+        await page.get_by_label("Select all on this page").check()
+        await expect(page.get_by_text("3 selected")).to_be_visible()
 
 
 async def test_facts_are_added_ordered_ticked_and_forgotten(
@@ -325,43 +324,6 @@ async def test_feedback_on_a_rule(page: Page, dashboard: Dashboard) -> None:
     await expect(page.get_by_role("region", name="Applications")).to_contain_text("It was Sunday")
     rule = await knowledge.read("rule", known.rule)
     assert (rule.success_count, rule.harmful_count) == (7, 2)
-
-
-async def test_the_audit_log_shows_before_and_after(page: Page, dashboard: Dashboard) -> None:
-    """Filters narrow it to a memory, a run or a person; an entry says what was."""
-    knowledge = dashboard.memories.knowledge
-    known = await fill(knowledge)
-    await page.goto(f"/knowledge/facts/{known.port}")
-    await page.get_by_role("link", name="Show in the audit log").click()
-    await expect(page.locator("#entries tbody tr")).to_have_count(1)
-    await page.goto(f"/knowledge/events?run={known.run.id}&type=fact_created")
-    await expect(page.locator("#entries tbody tr")).to_have_count(2)
-    await page.goto("/knowledge/events?actor=butler")
-    await page.get_by_label("Event").select_option("fact_superseded")
-    await page.get_by_role("link", name="fact replaced").first.click()
-    changes = page.get_by_role("region", name="Before and after")
-    await expect(changes.locator("del").first).to_have_text("active")
-    await expect(changes.locator("ins").first).to_have_text("superseded")
-
-
-EMPTY = {
-    "/knowledge": "No knowledge yet",
-    "/knowledge/facts": "No facts yet",
-    "/knowledge/rules": "No rules yet",
-    "/knowledge/episodes": "No episodes yet",
-    "/knowledge/entities": "No entities yet",
-    "/knowledge/graph": "No entities yet",
-    "/knowledge/events": "No changes yet",
-    "/knowledge/runs": "No runs yet",
-    "/workers": "No worker is alive",
-}
-
-
-async def test_an_empty_page_says_what_to_do(page: Page) -> None:
-    """Where there is nothing, the page says so and how to begin."""
-    for path, said in EMPTY.items():
-        await page.goto(path)
-        await expect(page.get_by_text(said)).to_be_visible()
 
 
 async def test_every_page_is_accessible(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:

@@ -11,7 +11,8 @@ from playwright.async_api import Page, expect
 from commonplace.core.settings import Settings
 from support import known
 from support.apps import fill, said
-from support.browser import Dashboard, Screenshot, check_accessibility
+from support.browser import Screenshot, check_accessibility
+from support.dashboards import Dashboard
 from support.known import earlier
 from support.service import open_memories, serving
 from support.streams import chunks, encode, init, result
@@ -100,6 +101,7 @@ async def test_an_empty_home_offers_sample_memories(
 ) -> None:
     """One click loads them, and two remove them; the overview follows."""
     await page.goto("/")
+    await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     await page.get_by_role("button", name="Load sample memories").click()
     # The page may follow while they are being stored.
     await expect(page.get_by_role("region", name=NEWS)).to_contain_text("indexer")

@@ -6,7 +6,8 @@ import pytest
 from playwright.async_api import Page, expect
 
 from commonplace.operational import MemoryFilter
-from support.browser import MEDIUM, WIDE, Dashboard, Screenshot, check_accessibility
+from support.browser import MEDIUM, WIDE, Screenshot, check_accessibility
+from support.dashboards import Dashboard
 from support.streams import chunks, encode, init, result, says
 
 

@@ -7,8 +7,9 @@ from playwright.async_api import Page, Route, expect
 
 from commonplace.core.sources import Source
 from commonplace.knowledge import FactDraft
-from support.browser import Dashboard, Screenshot, be_drawn, check_accessibility
+from support.browser import Screenshot, be_drawn, check_accessibility
 from support.consolidation import Spawner, answer
+from support.dashboards import Dashboard
 from support.judging import make_pair_wait
 from support.known import fill
 

@@ -2,7 +2,8 @@
 
 from playwright.async_api import Page, expect
 
-from support.browser import Dashboard, Screenshot, check_accessibility
+from support.browser import Screenshot, check_accessibility
+from support.dashboards import Dashboard
 
 
 async def test_a_fact_from_the_form_to_the_block_and_away(
@@ -40,14 +41,3 @@ async def test_a_fact_from_the_form_to_the_block_and_away(
     await page.locator(".verbs:popover-open").get_by_role("button", name="Forget").click()
     await expect(row).to_be_hidden()
     assert [memory.id for memory in (await dashboard.memories.workspace.search()).memories] == ["m-2"]
-
-
-async def test_a_damaged_line_is_reported_and_stays(page: Page, dashboard: Dashboard) -> None:
-    """The page says which line and why; the file is as it was."""
-    await dashboard.memories.workspace.store("Something that is fine")
-    file = dashboard.memories.workspace.path
-    with file.open("a", encoding="utf-8") as lines:
-        lines.write("{damaged\n")
-    await page.goto("/workspace")
-    await expect(page.get_by_role("alert")).to_contain_text("line 2")
-    assert file.read_text(encoding="utf-8").endswith("{damaged\n")

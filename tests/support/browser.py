@@ -8,20 +8,14 @@ import shutil
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from ctypes.util import find_library
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Literal
 
 import pytest
 from playwright.async_api import Browser, ConsoleMessage, Error, Page, ViewportSize, async_playwright, expect
 
-from commonplace.core.clock import ManualClock
-from commonplace.core.settings import Settings
-from commonplace.operational.memory import OperationalMemory
-from commonplace.services.opening import Memories
+from support.dashboards import Dashboard
 from support.deadlines import DEADLINE_S
 from support.programs import CHECKOUT, package_file
-from support.service import open_memories, serving
 
 WIDE: ViewportSize = {"width": 1440, "height": 900}
 MEDIUM: ViewportSize = {"width": 1024, "height": 768}
@@ -30,7 +24,8 @@ DEADLINE_MS = 1000 * DEADLINE_S
 SCREENSHOTS = CHECKOUT / ".artifacts" / "screenshots"
 VENDORED = CHECKOUT / "src/commonplace/web/pages/static/vendor/htmx.js"
 SERIOUS = {"serious", "critical"}
-SCHEMES: Mapping[Literal["light", "dark"], Mapping[str, list[str]]] = {
+Scheme = Literal["light", "dark"]
+SCHEMES: Mapping[Scheme, Mapping[str, list[str]]] = {
     "light": {},
     "dark": {"runOnly": ["color-contrast"]},
 }
@@ -55,20 +50,6 @@ LOGGED = (
 """How the browser and HTMX log answers from 400 on and requests that did not get through: no faults of a page."""
 
 Screenshot = Callable[[str], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dashboard:
-    """A service that runs, and the memories behind it."""
-
-    url: str
-    memories: Memories
-    clock: ManualClock
-
-    @property
-    def operational(self) -> OperationalMemory:
-        """The memory that most pages are about."""
-        return self.memories.operational
 
 
 def _chromium() -> str:
@@ -101,15 +82,6 @@ async def browser() -> AsyncIterator[Browser]:
         )
         yield running
         await running.close()
-
-
-@pytest.fixture
-async def dashboard(settings: Settings, knowledge_url: str) -> AsyncIterator[Dashboard]:
-    """The service over four empty memories, whose clock stands at the present until a test moves it."""
-    clock = ManualClock(datetime.now(UTC).replace(microsecond=0))
-    here = settings.model_copy(update={"postgres_url": knowledge_url})
-    async with open_memories(here, clock=clock) as memories, serving(memories) as url:
-        yield Dashboard(url=url, memories=memories, clock=clock)
 
 
 @pytest.fixture
@@ -188,10 +160,11 @@ async def look_back(page: Page) -> None:
     )
 
 
-async def check_accessibility(page: Page) -> None:
+async def check_accessibility(page: Page, *schemes: Scheme) -> None:
     """Fail on anything that axe calls serious or critical, and on :data:`NEEDED`, in light; on contrast alone in dark.
 
-    Fails too if a table scrolls sideways, so that its last column is cut.
+    Fails too if a table scrolls sideways, so that its last column is cut. A page whose colours are checked elsewhere
+    needs one scheme; by default, both are checked.
 
     Skips where axe-core is not installed.
     """
@@ -202,9 +175,9 @@ async def check_accessibility(page: Page) -> None:
     assert not wide, wide
     if not await page.evaluate("'axe' in window"):
         await page.evaluate(package_file("axe-core/axe.min.js").read_text(encoding="utf-8"))
-    for scheme, rules in SCHEMES.items():
+    for scheme in schemes or SCHEMES:
         await page.emulate_media(color_scheme=scheme)
-        found = await page.evaluate("options => axe.run(options)", {**QUICK, **rules})
+        found = await page.evaluate("options => axe.run(options)", {**QUICK, **SCHEMES[scheme]})
         bad = [
             f"{fault['id']} ({scheme}): {node['html'][:200]} {node['failureSummary'][:300]}"
             for fault in found["violations"]

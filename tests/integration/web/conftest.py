@@ -3,7 +3,10 @@
 import pytest
 
 from commonplace.web.http import health
+from support.dashboards import dashboard
 from support.deadlines import DEADLINE_S
+
+__all__ = ["dashboard"]
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,8 @@
 """The pages of app memory and the overview over HTTP: who may see and change what, files, errors."""
 
 import json
+import re
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -120,3 +122,34 @@ async def test_a_list_that_became_shorter_shows_its_last_page(service: Secured) 
         for path in ("/apps?offset=500", "/apps/cal?offset=500", "/apps/cal?search=matter1&offset=500"):
             answer = await client.get(path, headers=PART)
             assert any(end in answer.text for end in ("1 of 1<", "2 of 2<"))
+
+
+async def test_pages_come_at_once_with_many_memories(service: Secured) -> None:
+    """Six hundred memories in the spaces of many users: each page within 200 ms of work."""
+    apps = service.memories.apps
+    await apps.registry.register("busy")
+    moment = "2026-03-01T00:00:00Z"
+    memories = [
+        {
+            "content": f"User {user} keeps matter {number}.",
+            "userId": f"user-{user}",
+            "createdAt": moment,
+            "updatedAt": moment,
+        }
+        for user in range(60)
+        for number in range(10)
+    ]
+    await apps.import_document("busy", {"memories": memories})
+    async with service.client("admin", **PAGE) as client:
+        for path in ("/apps", "/apps/busy", "/apps/busy?search=matter+7", "/"):
+            took: list[float] = []
+            for _ in range(5):
+                began = time.process_time()
+                answer = await client.get(path)
+                took.append(time.process_time() - began)
+                assert answer.status_code == 200
+            assert min(took) < 0.2, (path, took)
+        assert "50 of 600" in (await client.get("/apps/busy")).text
+        of_one = (await client.get("/apps/busy?user=user-7")).text
+    assert len(re.findall(r"User \d+ keeps matter \d\.</a>", of_one)) == 10
+    assert "User 6 keeps" not in of_one

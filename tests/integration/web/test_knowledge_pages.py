@@ -16,6 +16,9 @@ from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import Fact, Rule
 from commonplace.web.pages.home import week
+from support.dashboards import Dashboard
+from support.deadlines import DEADLINE_S
+from support.known import fill
 from support.secured import STRANGER, Secured, secured
 
 
@@ -230,6 +233,47 @@ async def test_text_of_memories_is_text(service: Secured) -> None:
             assert "<script>alert" not in text
             assert "<img" not in text
             assert "\u202e" not in text
+
+
+EMPTY = {
+    "/knowledge": "No knowledge yet",
+    "/knowledge/facts": "No facts yet",
+    "/knowledge/rules": "No rules yet",
+    "/knowledge/episodes": "No episodes yet",
+    "/knowledge/entities": "No entities yet",
+    "/knowledge/graph": "No entities yet",
+    "/knowledge/events": "No changes yet",
+    "/knowledge/runs": "No runs yet",
+    "/workers": "No worker is alive",
+}
+
+
+async def test_an_empty_page_says_what_to_do(dashboard: Dashboard) -> None:
+    """Where there is nothing, the page says so and how to begin."""
+    async with httpx2.AsyncClient(base_url=dashboard.url, timeout=DEADLINE_S) as client:
+        for path, said in EMPTY.items():
+            assert said in (await client.get(path)).text, path
+
+
+async def test_the_audit_log_shows_before_and_after(service: Secured) -> None:
+    """Filters narrow it to a memory, a run or a person; an entry says what was."""
+    known = await fill(service.memories.knowledge)
+    async with service.client("reader") as client:
+
+        async def entries(path: str) -> list[str]:
+            """Return the addresses of the entries of a page."""
+            page = (await client.get(path)).text
+            return re.findall(r'<td class="main-short nowrap"><a href="(/knowledge/events/[^"]+)">', page)
+
+        link = f"/knowledge/events?memory={known.port}"
+        fact = (await client.get(f"/knowledge/facts/{known.port}")).text
+        assert f'<a href="{link}">Show in the audit log</a>' in fact
+        assert len(await entries(link)) == 1
+        assert len(await entries(f"/knowledge/events?run={known.run.id}&type=fact_created")) == 2
+        assert '<option value="fact_superseded"' in (await client.get("/knowledge/events?actor=butler")).text
+        first, *_ = await entries("/knowledge/events?actor=butler&type=fact_superseded")
+        changes = (await client.get(first)).text
+    assert re.search(r"<del[^>]*>active</del></td>\s*<td><ins[^>]*>superseded</ins>", changes)
 
 
 @pytest.mark.parametrize("sort", ["", "subject", "confidence"])

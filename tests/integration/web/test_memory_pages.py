@@ -1,5 +1,6 @@
 """Pages for memories of every kind, without scripts: ids, verbs with their undo, search, comparison, the week."""
 
+import html
 import re
 from collections.abc import AsyncIterator
 
@@ -68,6 +69,11 @@ async def test_the_id_of_a_replaced_fact_leads_to_its_successor(service: Secured
         assert own == f"/knowledge/facts/{old.id}"
         assert "Replaced by" in (replaced := (await client.get(own)).text)
         assert after in replaced
+        both = f"/compare?one={old.id}&other={new.id}"
+        assert f'<a href="{html.escape(both)}">Compare the two</a>' in replaced
+        compared = (await client.get(both)).text
+        assert "<mark>tea</mark>" in compared
+        assert "<mark>coffee</mark>" in compared
 
 
 CHANGES = [
