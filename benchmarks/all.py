@@ -17,6 +17,7 @@ BENCHMARKS = (
     "context.py",
     "judge.py",
     "stances.py",
+    "answers.py report",
     "recall.py --worlds set-aside",
     "passages.py",
     "periods.py",
