@@ -305,19 +305,21 @@ async def test_a_database_of_the_release_before_gets_passages(
 ) -> None:
     """The migration keeps its memories, and upkeep makes what they lack."""
     await migrate_postgres(postgres_url, "memory", target="mem_025")
-    connection = await asyncpg.connect(postgres_url, server_settings={"commonplace.tenant_id": "tenant-a"})
+    connection = await asyncpg.connect(postgres_url)
     await register_vector(connection)
-    await connection.execute(
-        "INSERT INTO embedding_versions (model, version, dimensions) VALUES ('fake', $1, 384)",
-        reader.model_version,
-    )
-    await connection.execute(
-        "INSERT INTO rules (tenant_id, content, embedding, embedding_model, embedding_version) "
-        "VALUES ('tenant-a', $1, $2, 'fake', $3)",
-        long_text(),
-        Vector(reader.embed(long_text())),
-        reader.model_version,
-    )
+    async with connection.transaction():
+        await connection.execute("SELECT set_config('commonplace.tenant_id', 'tenant-a', true)")
+        await connection.execute(
+            "INSERT INTO embedding_versions (model, version, dimensions) VALUES ('fake', $1, 384)",
+            reader.model_version,
+        )
+        await connection.execute(
+            "INSERT INTO rules (tenant_id, content, embedding, embedding_model, embedding_version) "
+            "VALUES ('tenant-a', $1, $2, 'fake', $3)",
+            long_text(),
+            Vector(reader.embed(long_text())),
+            reader.model_version,
+        )
     await connection.close()
     await migrate_postgres(postgres_url, "memory")
     async with await open_pool(postgres_url) as pool:
