@@ -15,6 +15,7 @@ from commonplace.knowledge.browse.entity_graph import EntityGraph
 from commonplace.knowledge.browse.lists import Lists
 from commonplace.knowledge.browse.single_memories import MemoryReader
 from commonplace.knowledge.consolidation.dead_letters import DeadLetters
+from commonplace.knowledge.exchange.exchanging import Exchange
 from commonplace.knowledge.lifecycle.any_memory import SingleMemories
 from commonplace.knowledge.lifecycle.editing import Editing
 from commonplace.knowledge.lifecycle.feedback import RuleFeedback
@@ -81,6 +82,7 @@ class KnowledgeMemory:
         scopes: Moves of memories between scopes, and their undo.
         events: The audit trail.
         upkeep: Decay, cleanup and the inversion of harmful rules.
+        exchange: Rows that travel between databases of one owner.
         reembedding: Moves of all memories to another embedding model.
         partitions: Partitions of the tables by tenant.
     """
@@ -122,6 +124,7 @@ class KnowledgeMemory:
         self.scopes = Scopes(session)
         self.events = AuditTrail(session)
         self.upkeep = KnowledgeUpkeep(session)
+        self.exchange = Exchange(session)
         self.reembedding = Reembedding(session)
         self.partitions = Partitions(session)
 

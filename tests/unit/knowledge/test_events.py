@@ -45,6 +45,8 @@ def test_every_word_that_a_statement_writes_is_known() -> None:
         EventType.RULE_HELPFUL,
         EventType.RULE_HARMFUL,
         EventType.RULE_INVERTED,
+        EventType.FACT_SYNCED,
+        EventType.RULE_SYNCED,
         EventType.SCOPE_MOVED,
         EventType.SCOPE_MOVE_UNDONE,
         EventType.ENTITY_CREATED,

@@ -145,14 +145,19 @@ class EntityMerging:
             found = await lock_entities(sql, source_id, target_id)
             source = require_living(found.get(source_id), source_id, field="source_entity_id")
             target = require_living(found.get(target_id), target_id, field="target_entity_id")
-            plan = plan_merge(source_id, target_id, await lock_facts(sql, entities=[source_id, target_id]))
-            # Validities first: a key has one active fact at any moment.
-            await set_validities(sql, plan.changes)
-            await point_facts(sql, plan.changes)
-            links = await _link(sql, plan)
-            after = await _write_both(sql, source, target)
-            receipt = await _record(sql, before=(source, target), after=after, plan=plan, links=links)
-            return replace(receipt, conflicts=await _conflicts(sql, plan))
+            return await merge_locked(sql, source, target)
+
+
+async def merge_locked(sql: KnowledgeStatements, source: Entity, target: Entity) -> MergeReceipt:
+    """Merge a living entity into another one; the transaction has locked both."""
+    plan = plan_merge(source.id, target.id, await lock_facts(sql, entities=[source.id, target.id]))
+    # Validities first: a key has one active fact at any moment.
+    await set_validities(sql, plan.changes)
+    await point_facts(sql, plan.changes)
+    links = await _link(sql, plan)
+    after = await _write_both(sql, source, target)
+    receipt = await _record(sql, before=(source, target), after=after, plan=plan, links=links)
+    return replace(receipt, conflicts=await _conflicts(sql, plan))
 
 
 async def _two_ids(

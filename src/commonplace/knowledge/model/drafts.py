@@ -14,9 +14,12 @@ from commonplace.knowledge.model.kinds import Memory
 from commonplace.knowledge.model.permanence import Permanence
 
 LIFECYCLE_METADATA: Final = frozenset(
-    {"status", "forgotten", "needs_inversion", "harmful_reasons", "original_content"}
+    {
+        *("status", "forgotten", "needs_inversion", "harmful_reasons", "original_content"),
+        *("waits", "orphaned", "accepted"),
+    }
 )
-"""Keys that the lifecycle sets in the metadata of a memory. Source: KNW-03.5, KNW-05.9, KNW-09.3, KNW-21."""
+"""Keys that the lifecycle sets in the metadata of a memory. Source: KNW-03.5, KNW-05.9, KNW-09.3, KNW-21, SYN-09."""
 
 
 class Draft:

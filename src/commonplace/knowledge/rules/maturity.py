@@ -60,7 +60,7 @@ def after_helpful(standing: Standing, *, age: timedelta) -> Standing:
     Source: KNW-21.1, KNW-03.1, KNW-03.2.
     """
     applied, successes = standing.applied + 1, standing.successes + 1
-    marked = replace(standing, applied=applied, successes=successes, effectiveness=successes / applied)
+    marked = rated(replace(standing, applied=applied, successes=successes), is_helpful=True)
     return replace(marked, maturity=_promoted(marked, age))
 
 
@@ -69,10 +69,19 @@ def after_harmful(standing: Standing) -> Standing:
 
     Source: KNW-21.2, KNW-03.3, KNW-03.4.
     """
-    harms = standing.harms + 1
-    effectiveness = standing.successes / (standing.successes + HARM_WEIGHT * harms + _SMOOTHING)
-    marked = replace(standing, applied=standing.applied + 1, harms=harms, effectiveness=effectiveness)
+    counted = replace(standing, applied=standing.applied + 1, harms=standing.harms + 1)
+    marked = rated(counted, is_helpful=False)
     return replace(marked, maturity=_demoted(marked))
+
+
+def rated(standing: Standing, *, is_helpful: bool) -> Standing:
+    """Return the standing with the effectiveness of its counts, by the formula of the last feedback."""
+    successes = standing.successes
+    if is_helpful:
+        return replace(standing, effectiveness=successes / standing.applied)
+    return replace(
+        standing, effectiveness=successes / (successes + HARM_WEIGHT * standing.harms + _SMOOTHING)
+    )
 
 
 def _promoted(standing: Standing, age: timedelta) -> Maturity:

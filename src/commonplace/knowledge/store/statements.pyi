@@ -79,6 +79,26 @@ class _EntityLastMergeRow(TypedDict):
     id: UUID
     payload: dict[str, object]
 
+class _RivalsOfFactRow(TypedDict):
+    id: UUID
+    validity: str
+    trust: str
+    began_at: datetime
+    created_at: datetime
+
+class _WaitingFactsRow(TypedDict):
+    id: UUID
+
+class _SuccessorsRow(TypedDict):
+    id: UUID
+
+class _PutApplicationRow(TypedDict):
+    maturity: str
+    effectiveness: float
+    applied: int
+    successes: int
+    harms: int
+
 class _DecidedApartRow(TypedDict):
     place: str
 
@@ -541,6 +561,139 @@ class KnowledgeStatements(Statements):
     async def restore_episode(self, *, id: object, now: object) -> UUID | None: ...
     async def record_event(self, *, event_type: object, payload: object) -> UUID: ...
     async def newest_event_at(self) -> datetime | None: ...
+    async def exchanged_facts(self) -> list[Row]: ...
+    async def lock_exchanged_fact(self, *, id: object) -> Row | None: ...
+    async def put_fact(
+        self,
+        *,
+        id: object,
+        subject: object,
+        predicate: object,
+        content: object,
+        search_text: object,
+        embedding: object,
+        model: object,
+        version: object,
+        importance: object,
+        confidence: object,
+        decay_rate: object,
+        permanence: object,
+        scope: object,
+        entity_id: object,
+        source_butler: object,
+        source: object,
+        trust: object,
+        flags: object,
+        valid_from: object,
+        valid_to: object,
+        created_at: object,
+        last_confirmed_at: object,
+        tags: object,
+        metadata: object,
+        validity: object,
+    ) -> object: ...
+    async def point_successors(self, *, id: object) -> object: ...
+    async def rivals_of_fact(self, *, id: object) -> list[_RivalsOfFactRow]: ...
+    async def waiting_facts(self) -> list[_WaitingFactsRow]: ...
+    async def hold_rivals(self, *, ids: object) -> object: ...
+    async def hold_successors(self, *, ids: object) -> object: ...
+    async def activate_fact(self, *, id: object) -> object: ...
+    async def successors(self, *, memory_type: object, id: object) -> list[_SuccessorsRow]: ...
+    async def exchanged_rules(self) -> list[Row]: ...
+    async def lock_exchanged_rule(self, *, id: object) -> Row | None: ...
+    async def put_rule(
+        self,
+        *,
+        id: object,
+        content: object,
+        search_text: object,
+        embedding: object,
+        model: object,
+        version: object,
+        scope: object,
+        maturity: object,
+        confidence: object,
+        decay_rate: object,
+        permanence: object,
+        source_butler: object,
+        source: object,
+        trust: object,
+        flags: object,
+        created_at: object,
+        last_confirmed_at: object,
+        tags: object,
+        metadata: object,
+        forgotten: object,
+    ) -> object: ...
+    async def exchanged_applications(self) -> list[Row]: ...
+    async def exchanged_application(self, *, id: object) -> Row | None: ...
+    async def put_application(
+        self,
+        *,
+        id: object,
+        rule_id: object,
+        outcome: object,
+        reason: object,
+        actor: object,
+        applied_at: object,
+        context: object,
+    ) -> _PutApplicationRow | None: ...
+    async def latest_outcome(self, *, rule_id: object) -> str: ...
+    async def rate_rule(self, *, id: object, effectiveness: object, needs_inversion: object) -> object: ...
+    async def delete_application(self, *, id: object) -> object: ...
+    async def exchanged_episodes(self, *, now: object) -> list[Row]: ...
+    async def lock_exchanged_episode(self, *, id: object, now: object) -> Row | None: ...
+    async def put_episode(
+        self,
+        *,
+        id: object,
+        butler: object,
+        session_id: object,
+        content: object,
+        search_text: object,
+        embedding: object,
+        model: object,
+        version: object,
+        importance: object,
+        created_at: object,
+        expires_at: object,
+        metadata: object,
+        source: object,
+        trust: object,
+        flags: object,
+    ) -> object: ...
+    async def exchanged_entities(self) -> list[Row]: ...
+    async def lock_exchanged_entity(self, *, id: object) -> Row | None: ...
+    async def put_entity(
+        self,
+        *,
+        id: object,
+        canonical_name: object,
+        entity_type: object,
+        aliases: object,
+        metadata: object,
+        name_keys: object,
+        created_at: object,
+        now: object,
+    ) -> object: ...
+    async def delete_entity(self, *, id: object) -> object: ...
+    async def exchanged_links(self) -> list[Row]: ...
+    async def exchanged_link(
+        self, *, source_type: object, source_id: object, target_type: object, target_id: object
+    ) -> Row | None: ...
+    async def put_link(
+        self,
+        *,
+        source_type: object,
+        source_id: object,
+        target_type: object,
+        target_id: object,
+        relation: object,
+        created_at: object,
+    ) -> object: ...
+    async def delete_link(
+        self, *, source_type: object, source_id: object, target_type: object, target_id: object
+    ) -> object: ...
     async def decided_apart(
         self, *, places: object, scopes: object, subjects: object, predicates: object, contents: object
     ) -> list[_DecidedApartRow]: ...

@@ -9,14 +9,14 @@ from typing import Final
 
 
 class SyncKind(StrEnum):
-    """The kinds of memories that sync."""
+    """The kinds of memories that sync, in the order in which they are written: what others name comes first."""
 
+    LINK = "link"
+    ENTITY = "entity"
+    EPISODE = "episode"
     FACT = "fact"
     RULE = "rule"
     APPLICATION = "application"
-    ENTITY = "entity"
-    LINK = "link"
-    EPISODE = "episode"
     LESSON = "lesson"
     DIGEST = "digest"
 
@@ -37,23 +37,23 @@ class Join(StrEnum):
     """``[value, [milliseconds, count, device]]``: the latest one."""
 
 
+_OF_KNOWLEDGE: Final[Mapping[str, Join]] = {
+    "created_at": Join.LOWEST,
+    "last_confirmed_at": Join.HIGHEST,
+    "tags": Join.UNION,
+    **dict.fromkeys(("flags", "pinned", "scope", "state", "trust"), Join.STAMPED),
+}
+
 JOINS: Final[Mapping[SyncKind, Mapping[str, Join]]] = {
-    SyncKind.FACT: {
-        "confirmed_at": Join.HIGHEST,
-        "created_at": Join.LOWEST,
-        "pinned": Join.STAMPED,
-        "tags": Join.UNION,
-    },
-    SyncKind.RULE: {
-        "confirmed_at": Join.HIGHEST,
-        "created_at": Join.LOWEST,
-        "pinned": Join.STAMPED,
-        "tags": Join.UNION,
-    },
-    SyncKind.APPLICATION: {},
-    SyncKind.ENTITY: {"aliases": Join.UNION, "created_at": Join.LOWEST},
     SyncKind.LINK: {"created_at": Join.LOWEST},
-    SyncKind.EPISODE: {},
+    SyncKind.ENTITY: {"aliases": Join.UNION, "created_at": Join.LOWEST, "merged_into": Join.STAMPED},
+    SyncKind.EPISODE: dict.fromkeys(("expires_at", "flags", "trust"), Join.STAMPED),
+    SyncKind.FACT: {
+        **_OF_KNOWLEDGE,
+        **dict.fromkeys(("entity_id", "importance", "valid_to"), Join.STAMPED),
+    },
+    SyncKind.RULE: {**_OF_KNOWLEDGE, "maturity": Join.STAMPED},
+    SyncKind.APPLICATION: {},
     SyncKind.LESSON: {
         "confidence": Join.HIGHEST,
         "created_at": Join.LOWEST,

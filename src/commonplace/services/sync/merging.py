@@ -18,15 +18,17 @@ from commonplace.services.sync.versions import has_seen
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """What the unseen changes of one memory make together.
+    """The state that the unseen changes of one memory make together.
 
     Attributes:
         fields: The state; ``None`` if it was deleted.
-        others: Changes whose text lost against another one, for a person to look at.
+        others: Changes whose text lost against another one, or that were made while another device deleted it.
+        by: The change whose text holds, or the deletion.
     """
 
     fields: Fields | None
     others: tuple[Change, ...] = ()
+    by: Change
 
 
 def unseen(changes: Iterable[Change]) -> list[Change]:
@@ -50,13 +52,15 @@ def merged(changes: Collection[Change]) -> Merged:
     Args:
         changes: From :func:`unseen`; at least one.
     """
-    if any(each.is_deletion for each in changes):
-        return Merged(fields=None)
+    deletions = [each for each in changes if each.is_deletion]
+    if deletions:
+        others = sorted((each for each in changes if not each.is_deletion), key=_evidence)
+        return Merged(fields=None, others=tuple(others), by=max(deletions, key=lambda each: each.stamp))
     best = max(changes, key=_evidence)
     names = sorted({name for each in changes for name in _fields(each)})
     fields = {name: _joined(name, best, changes) for name in names}
     others = [each for each in changes if _text(each) != _text(best)]
-    return Merged(fields=fields, others=tuple(sorted(others, key=_evidence)))
+    return Merged(fields=fields, others=tuple(sorted(others, key=_evidence)), by=best)
 
 
 def _evidence(change: Change) -> tuple[str, Any]:

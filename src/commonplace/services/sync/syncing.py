@@ -8,16 +8,18 @@ Source: ADR 0040.
 import asyncio
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import ConflictError, SyncFileError
+from commonplace.core.request_context import request_context
 from commonplace.services.sync.carriers.carrier import Carrier
 from commonplace.services.sync.changes import Change, Fields
 from commonplace.services.sync.device_files import (
@@ -31,34 +33,18 @@ from commonplace.services.sync.device_files import (
 )
 from commonplace.services.sync.finding import SeenMemory, found_change, shown_fields
 from commonplace.services.sync.keys import NONCE_BYTES, DeviceKey, device_of
-from commonplace.services.sync.merging import merged
+from commonplace.services.sync.kinds import SyncKind
+from commonplace.services.sync.merging import Merged, merged
+from commonplace.services.sync.replica import Replica
 from commonplace.services.sync.state import Key, KnownDevice, SyncState
 from commonplace.services.sync.versions import HybridClock, joined
 
 DEVICES: Final = "devices"
+ACTOR: Final = "sync"
+"""The actor of what sync writes, with the name of the device from which it came."""
+
 MOST_CHANGES: Final = 5_000
 """The number of changes of one file."""
-
-
-class Replica(Protocol):
-    """Memories of this device, each called by the name that it has on every device."""
-
-    async def read(self) -> Mapping[Key, Fields]:
-        """Return the fields of all memories that sync."""
-        ...
-
-    async def write(self, key: Key, fields: Fields | None, *, seen: Fields | None) -> Fields | None:
-        """Write a memory, or delete it, and return the fields that it shows now.
-
-        Args:
-            key: The memory.
-            fields: What it should show; ``None`` to delete it.
-            seen: What it showed when it was last read; ``None`` if there was none.
-
-        Raises:
-            ConflictError: It shows something else by now; nothing was written.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +64,11 @@ class SyncReport:
     written: int = 0
     sent: int = 0
     problems: Sequence[str] = ()
+
+    @property
+    def is_news(self) -> bool:
+        """Whether anything was found, taken, written or sent."""
+        return bool(self.found or self.taken or self.written or self.sent)
 
 
 class Syncing:
@@ -162,9 +153,7 @@ class Syncing:
     def _merged(self, key: Key) -> SeenMemory:
         """Return what the known changes of a memory make."""
         heads = self._state.heads(key)
-        told = merged(heads).fields if heads else None
-        fields = None if told is None else shown_fields(key[0], told)
-        return SeenMemory(fields=fields, told=told, versions=joined(each.versions for each in heads))
+        return _seen_of(key, heads, merged(heads) if heads else None)
 
     def _take(self) -> tuple[int, list[str]]:
         """Take the files of all other devices, each chain as far as it is whole; return the changes and problems."""
@@ -246,23 +235,50 @@ class Syncing:
             return None
 
     async def _write(self) -> tuple[int, list[str]]:
-        """Write the memories that changes of other devices have touched; what changed here meanwhile waits."""
+        """Write the memories that changes of other devices have touched; what changed here meanwhile waits.
+
+        A memory may wait for another one that it names, so they are written in the order of their kinds, deletions
+        last, and again as long as this gets further.
+        """
         seen = self._state.seen()
-        written = 0
-        problems: list[str] = []
-        for key in self._state.pending():
-            made, before = self._merged(key), seen.get(key, SeenMemory())
-            if made.fields == before.fields:
-                self._state.written({key: made})
-                continue
-            try:
-                now = await self._replica.write(key, made.fields, seen=before.fields)
-            except ConflictError as error:
-                problems.append(str(error))
-                continue
-            self._state.written({key: replace(made, fields=now)})
-            written += 1
-        return written, problems
+        waiting = [self._pending_write(key, seen.get(key, SeenMemory())) for key in self._state.pending()]
+        waiting.sort(key=lambda each: each.place)
+        count = 0
+        while waiting:
+            left: list[tuple[_PendingWrite, str]] = []
+            for each in waiting:
+                try:
+                    count += await self._write_one(each)
+                except ConflictError as error:
+                    left.append((each, str(error)))
+            if len(left) == len(waiting):
+                return count, [problem for _, problem in left]
+            waiting = [each for each, _ in left]
+        return count, []
+
+    def _pending_write(self, key: Key, before: SeenMemory) -> "_PendingWrite":
+        heads = self._state.heads(key)
+        state = merged(heads)
+        others = [shown_fields(key[0], each.fields) for each in state.others if each.fields is not None]
+        return _PendingWrite(
+            key=key, made=_seen_of(key, heads, state), before=before, others=others, by=state.by.stamp.device
+        )
+
+    async def _write_one(self, each: "_PendingWrite") -> bool:
+        """Write a memory, in the name of the device whose change holds; return whether it had to be written."""
+        if each.made.fields == each.before.fields and not each.others:
+            self._state.written({each.key: each.made})
+            return False
+        with self._acting_for(each.by):
+            now = await self._replica.write(
+                each.key, each.made.fields, seen=each.before.fields, others=each.others
+            )
+        self._state.written({each.key: replace(each.made, fields=now)})
+        return now != each.before.fields
+
+    def _acting_for(self, device: str) -> AbstractContextManager[object]:
+        names = {each.device: each.name for each in self._state.devices()}
+        return request_context(actor=f"{ACTOR}:{names.get(device, device)}")
 
     def _send(self) -> int:
         """Pack what was found in files, and send all files that the carrier does not have."""
@@ -280,3 +296,37 @@ class Syncing:
             self._carrier.put(name, body)
             self._state.sent(number)
         return len(files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PendingWrite:
+    """A memory that waits to be written here.
+
+    Attributes:
+        made: What the known changes make of it.
+        before: How it was last seen.
+        others: The fields of changes that lost.
+        by: The device whose change holds.
+    """
+
+    key: Key
+    made: SeenMemory
+    before: SeenMemory
+    others: Sequence[Fields]
+    by: str
+
+    @property
+    def place(self) -> tuple[bool, int, str]:
+        """The place in the order of writing."""
+        kind, name = self.key
+        return (self.made.fields is None, _ORDER.index(kind), name)
+
+
+_ORDER: Final = list(SyncKind)
+
+
+def _seen_of(key: Key, heads: Sequence[Change], state: Merged | None) -> SeenMemory:
+    """Return a memory as it is seen once its state is written."""
+    told = state.fields if state else None
+    fields = None if told is None else shown_fields(key[0], told)
+    return SeenMemory(fields=fields, told=told, versions=joined(each.versions for each in heads))

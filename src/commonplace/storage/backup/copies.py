@@ -40,8 +40,11 @@ LISTS: Final = ("projects.json", "sources.json", "mirrors.json")
 """Lists that name memories of this home, so that they fit the memories of the same backup alone."""
 SESSIONS: Final = "claude-code"
 
+SYNC: Final = "sync"
+"""The state of sync. A restored home joins again as another device, because numbers of changes are never used twice."""
+
 NOT_KEPT: Final = frozenset(
-    {"postgres", "postgres.incoming", "models", "logs", "backups", clock_guard.FILE, last_backup.FILE}
+    {"postgres", "postgres.incoming", "models", "logs", "backups", SYNC, clock_guard.FILE, last_backup.FILE}
 )
 """Parts of a home that are copied in another way, can be recreated, or describe this machine."""
 

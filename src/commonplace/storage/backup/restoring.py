@@ -306,7 +306,8 @@ def _require_paths(source: Path, home: Path) -> None:
 def _restore_home(source: Path, home: Path) -> list[Path]:
     """Put the files of a home in place, and return the session records that are newer than the backup.
 
-    A list of projects, sources or mirrors that is newer than the backup is deleted, because its memories are gone.
+    A list of projects, sources or mirrors that is newer than the backup is deleted, because its memories are gone, and
+    the home no longer syncs.
     """
     targets: set[Path] = set()
     for path, target in _files(source, home):
@@ -315,6 +316,7 @@ def _restore_home(source: Path, home: Path) -> list[Path]:
     for name in copies.LISTS:
         if home / name not in targets:
             (home / name).unlink(missing_ok=True)
+    shutil.rmtree(home / copies.SYNC, ignore_errors=True)
     return sorted(set((home / copies.SESSIONS).glob("*.json")) - targets)
 
 

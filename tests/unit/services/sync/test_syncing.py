@@ -2,7 +2,7 @@
 
 import contextlib
 import random
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,9 @@ class Lessons:
         """Return all lessons."""
         return dict(self.rows)
 
-    async def write(self, key: Key, fields: Fields | None, *, seen: Fields | None) -> Fields | None:
+    async def write(
+        self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
+    ) -> Fields | None:
         """Write a lesson."""
         if self.rows.get(key) not in (seen, fields):
             raise ConflictError("name", "a lesson as it was seen", key[1])
@@ -46,7 +48,13 @@ class Lessons:
             self.rows.pop(key, None)
         else:
             self.rows[key] = fields
+        del others
         return fields
+
+    async def erase(self, keys: Collection[Key]) -> None:
+        """Delete lessons."""
+        for key in keys:
+            self.rows.pop(key, None)
 
 
 class Unreliable(FolderCarrier):
@@ -228,10 +236,12 @@ async def test_a_memory_that_changes_while_it_is_synced_keeps_its_change(devices
     await laptop.syncing.run()
     write = server.lessons.write
 
-    async def late(key: Key, fields: Fields | None, *, seen: Fields | None) -> Fields | None:
+    async def late(
+        key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
+    ) -> Fields | None:
         server.learn("Takes 120s")
         server.lessons.write = write
-        return await write(key, fields, seen=seen)
+        return await write(key, fields, seen=seen, others=others)
 
     server.lessons.write = late
     report = await server.syncing.run()

@@ -244,7 +244,12 @@ WITH known AS (
   SELECT id, trust, last_confirmed_at FROM facts WHERE id = :id AND validity = 'held' FOR UPDATE
 ),
 changed AS (
-  UPDATE facts SET validity = 'active', trust = 'person', last_confirmed_at = :now FROM known
+  UPDATE facts SET
+    validity = 'active', trust = 'person', last_confirmed_at = :now,
+    metadata = metadata - CAST(ARRAY['waits', 'orphaned'] AS text[]) || CASE
+      WHEN metadata ? 'orphaned' THEN CAST('{"accepted": true}' AS jsonb) ELSE '{}'
+    END
+  FROM known
   WHERE facts.id = known.id
   RETURNING facts.id, known.trust AS trust_before, known.last_confirmed_at AS confirmed_before
 ),

@@ -1,0 +1,184 @@
+"""Reading all rows that travel, and writing the rows of other databases."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from commonplace.core.errors import ConflictError
+from commonplace.knowledge.exchange.entities import drop_entity, put_entity
+from commonplace.knowledge.exchange.facts import drop_fact, embedded_fact, put_fact, settle_all
+from commonplace.knowledge.exchange.fields import Fields, fields_of, parameters
+from commonplace.knowledge.exchange.kinds import LINK_ENDS, ExchangeKind, link_ends, link_name
+from commonplace.knowledge.exchange.rules import drop_rule, put_application, put_rule
+from commonplace.knowledge.exchange.texts import KNOWN, Text
+from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.model.search_text import search_text
+from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
+from commonplace.knowledge.store.vectors import EmbeddedText
+from commonplace.storage.database import Columns
+
+_TEXTS: Final = {
+    ExchangeKind.EPISODE: MemoryType.EPISODE,
+    ExchangeKind.FACT: MemoryType.FACT,
+    ExchangeKind.RULE: MemoryType.RULE,
+}
+"""The kinds with a text that searches find."""
+
+Key = tuple[ExchangeKind, str]
+"""The kind and the name of a row: its id, or the ends of a link."""
+
+
+class Exchange:
+    """Rows of a tenant as other databases of the same owner have them: ``memory.exchange``."""
+
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def read(self) -> dict[Key, Fields]:
+        """Return the fields of every row that travels: all but forgotten and expired memories.
+
+        Facts that wait for a rival compete first, because the rival may have been forgotten.
+        """
+        async with self._session.reading() as sql:
+            is_waiting = bool(await sql.waiting_facts())
+        if is_waiting:
+            async with self._session.writing() as sql:
+                await settle_all(sql)
+        async with self._session.reading() as sql:
+            rows: Mapping[ExchangeKind, Sequence[Columns]] = {
+                ExchangeKind.LINK: await sql.exchanged_links(),
+                ExchangeKind.ENTITY: await sql.exchanged_entities(),
+                ExchangeKind.EPISODE: await sql.exchanged_episodes(now=self._session.clock()),
+                ExchangeKind.FACT: await sql.exchanged_facts(),
+                ExchangeKind.RULE: await sql.exchanged_rules(),
+                ExchangeKind.APPLICATION: await sql.exchanged_applications(),
+            }
+        return {
+            (kind, _name(kind, row)): fields
+            for kind, each in rows.items()
+            for row in each
+            if (fields := _fields(kind, row)) is not None
+        }
+
+    async def write(
+        self,
+        kind: ExchangeKind,
+        name: str,
+        fields: Fields | None,
+        *,
+        seen: Fields | None,
+        others: Sequence[Fields] = (),
+    ) -> Fields | None:
+        """Write a row, or forget its memory, and return the fields that it shows then.
+
+        They may be others than those that were asked for: the fact of a key that holds already may stay, and an entity
+        may be merged into one of its name.
+
+        Args:
+            kind: What it is.
+            name: Its id, or the ends of a link.
+            fields: What it should show; ``None`` to forget it.
+            seen: What it showed when it was last read; ``None`` if it was not there.
+            others: The fields of those who changed it while it was forgotten.
+
+        Raises:
+            ConflictError: It shows something else by now, or what it refers to has not arrived yet; nothing was
+                written.
+        """
+        text = await self._text(kind, fields, seen)
+        async with self._session.writing() as sql:
+            row = await self._lock(sql, kind, name)
+            now = _fields(kind, row)
+            if now not in (seen, fields):
+                raise ConflictError("name", f"The {kind} changed here meanwhile.", name)
+            if now == fields and not others:
+                return now
+            if fields is None:
+                await self._drop(sql, kind, name, others)
+            else:
+                await self._put(sql, kind, name, fields, row, text)
+            return _fields(kind, await self._lock(sql, kind, name))
+
+    async def _text(self, kind: ExchangeKind, fields: Fields | None, seen: Fields | None) -> Text:
+        """Return the vector of a text that is not known here."""
+        if fields is None or kind not in _TEXTS:
+            return KNOWN
+        new, old = _embedded(kind, fields), seen and _embedded(kind, seen)
+        return KNOWN if new == old else await Text.of(self._session.engine, new)
+
+    async def _lock(self, sql: KnowledgeStatements, kind: ExchangeKind, name: str) -> Columns | None:
+        match kind:
+            case ExchangeKind.LINK:
+                return await sql.exchanged_link(**link_ends(name))
+            case ExchangeKind.ENTITY:
+                return await sql.lock_exchanged_entity(id=UUID(name))
+            case ExchangeKind.EPISODE:
+                return await sql.lock_exchanged_episode(id=UUID(name), now=self._session.clock())
+            case ExchangeKind.FACT:
+                return await sql.lock_exchanged_fact(id=UUID(name))
+            case ExchangeKind.RULE:
+                return await sql.lock_exchanged_rule(id=UUID(name))
+            case ExchangeKind.APPLICATION:
+                return await sql.exchanged_application(id=UUID(name))
+
+    async def _put(
+        self,
+        sql: KnowledgeStatements,
+        kind: ExchangeKind,
+        name: str,
+        fields: Fields,
+        row: Columns | None,
+        text: Text,
+    ) -> None:
+        match kind:
+            case ExchangeKind.LINK:
+                await sql.put_link(**link_ends(name), **parameters(fields))
+            case ExchangeKind.ENTITY:
+                await put_entity(sql, UUID(name), fields, row, now=self._session.clock())
+            case ExchangeKind.EPISODE:
+                await put_episode(sql, UUID(name), fields, text)
+            case ExchangeKind.FACT:
+                await put_fact(sql, UUID(name), fields, row, text)
+            case ExchangeKind.RULE:
+                await put_rule(sql, UUID(name), fields, row, text)
+            case ExchangeKind.APPLICATION:
+                await put_application(sql, UUID(name), fields)
+        if kind in _TEXTS:
+            await text.store_passages(sql, _TEXTS[kind], UUID(name))
+
+    async def _drop(
+        self, sql: KnowledgeStatements, kind: ExchangeKind, name: str, others: Sequence[Fields]
+    ) -> None:
+        match kind:
+            case ExchangeKind.LINK:
+                await sql.delete_link(**link_ends(name))
+            case ExchangeKind.ENTITY:
+                await drop_entity(sql, UUID(name))
+            case ExchangeKind.EPISODE:
+                await sql.forget_episode(id=UUID(name), now=self._session.clock())
+            case ExchangeKind.FACT:
+                await drop_fact(sql, UUID(name), others)
+            case ExchangeKind.RULE:
+                await drop_rule(sql, UUID(name), others)
+            case ExchangeKind.APPLICATION:
+                await sql.delete_application(id=UUID(name))
+
+
+async def put_episode(sql: KnowledgeStatements, key: UUID, fields: Fields, text: Text) -> None:
+    """Insert an episode, which is consolidated only where its session was, or change when it expires."""
+    await sql.put_episode(
+        id=key, search_text=search_text(fields["content"]), **parameters(fields), **text.columns
+    )
+
+
+def _name(kind: ExchangeKind, row: Columns) -> str:
+    return link_name(row) if kind is ExchangeKind.LINK else str(row["id"])
+
+
+def _fields(kind: ExchangeKind, row: Columns | None) -> dict[str, Any] | None:
+    return fields_of(row, without=LINK_ENDS if kind is ExchangeKind.LINK else ())
+
+
+def _embedded(kind: ExchangeKind, fields: Fields) -> EmbeddedText:
+    return embedded_fact(fields) if kind is ExchangeKind.FACT else EmbeddedText(content=fields["content"])

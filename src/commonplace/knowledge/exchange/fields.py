@@ -1,0 +1,68 @@
+"""Rows as fields of JSON, and back. Pure."""
+
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import UUID
+
+from commonplace.knowledge.model.kinds import PINNED
+from commonplace.storage.database import Columns
+
+Fields = Mapping[str, Any]
+"""The fields of a memory: values of JSON."""
+
+GONE: Final = frozenset({"forgotten"})
+"""The states of a row that is not shown."""
+
+_LOCAL: Final = frozenset({"id", "validity"})
+"""Columns that do not travel."""
+
+_STATES: Final = {"expired": "current"}
+"""States that a database decides by itself, because time passed."""
+
+_MOMENTS: Final = frozenset(
+    {"applied_at", "created_at", "expires_at", "last_confirmed_at", "valid_from", "valid_to"}
+)
+_IDS: Final = frozenset({"entity_id", "rule_id", "session_id", "source_id", "target_id"})
+
+
+def fields_of(row: Columns | None, *, without: Collection[str] = ()) -> dict[str, Any] | None:
+    """Return the fields of a row; ``None`` if there is none or its memory was forgotten."""
+    if row is None or row.get("state") in GONE or row.get("validity") == "retracted":
+        return None
+    fields = {
+        name: _plain(value) for name, value in row.items() if name not in _LOCAL and name not in without
+    }
+    if "tags" in fields:
+        fields["tags"] = sorted(fields["tags"])
+    if "state" in fields:
+        fields["state"] = _STATES.get(fields["state"], fields["state"])
+    return fields
+
+
+def parameters(fields: Fields) -> dict[str, Any]:
+    """Return fields as parameters of a statement; pins are tags again."""
+    values = {
+        name: _parameter(name, value) for name, value in fields.items() if name not in {"pinned", "state"}
+    }
+    if "tags" in fields:
+        values["tags"] = [*fields["tags"], *([PINNED] if fields.get("pinned") else [])]
+    return values
+
+
+def _plain(value: object) -> Any:  # noqa: ANN401 - a value of JSON
+    match value:
+        case UUID():
+            return str(value)
+        case datetime():
+            return value.astimezone(UTC).isoformat(timespec="microseconds")
+        case _:
+            return value
+
+
+def _parameter(name: str, value: Any) -> Any:  # noqa: ANN401 - a value of JSON, and one of PostgreSQL
+    if value is None:
+        return None
+    if name in _MOMENTS:
+        return datetime.fromisoformat(value)
+    return UUID(value) if name in _IDS else value

@@ -1,0 +1,64 @@
+"""Facts, rules, entities, links and episodes; their rows have the same ids on every device."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from commonplace.core.request_context import current_context
+from commonplace.core.settings import Settings
+from commonplace.knowledge import KnowledgeMemory
+from commonplace.knowledge.exchange.kinds import ExchangeKind
+from commonplace.services.erasure.erasing import erase
+from commonplace.services.erasure.selection import By, Selection
+from commonplace.services.sync.changes import Fields
+from commonplace.services.sync.kinds import SyncKind
+from commonplace.services.sync.state import Key
+
+_TABLES: Final = {
+    SyncKind.ENTITY: "entities",
+    SyncKind.EPISODE: "episodes",
+    SyncKind.FACT: "facts",
+    SyncKind.RULE: "rules",
+}
+"""The tables whose rows an erasure deletes; links and applications go with them."""
+
+
+class KnowledgeReplica:
+    """Knowledge memory of one tenant.
+
+    Args:
+        memory: The open memory.
+        settings: Those of the home, for erasures.
+    """
+
+    def __init__(self, memory: KnowledgeMemory, settings: Settings) -> None:
+        self._memory = memory
+        self._settings = settings
+
+    async def read(self) -> Mapping[Key, Fields]:
+        """Return the fields of all memories."""
+        rows = await self._memory.exchange.read()
+        return {(SyncKind(kind), name): fields for (kind, name), fields in rows.items()}
+
+    async def write(
+        self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
+    ) -> Fields | None:
+        """Write a memory; see :meth:`Exchange.write <commonplace.knowledge.exchange.exchanging.Exchange.write>`."""
+        kind, name = key
+        return await self._acting().exchange.write(ExchangeKind(kind), name, fields, seen=seen, others=others)
+
+    async def erase(self, keys: Collection[Key]) -> None:
+        """Erase memories with their history, and every copy of their texts in this home."""
+        rows = {
+            table: [name for kind, name in keys if kind is table_kind]
+            for table_kind, table in _TABLES.items()
+        }
+        if any(rows.values()):
+            names = {table: ids for table, ids in rows.items() if ids}
+            await erase(self._settings, Selection(by=By.ROWS, value="sync", rows=names))
+
+    def _acting(self) -> KnowledgeMemory:
+        """Return the memory in the name of the device whose change is written."""
+        context = current_context()
+        if context is None:
+            return self._memory
+        return self._memory.acting_for(tenant_id=self._memory.session.tenant_id, actor=context.actor)
