@@ -31,6 +31,7 @@ from commonplace.apps.model.names import optional_user, require_app_id
 from commonplace.apps.model.receipts import DigestReceipt, EndReceipt, ImportReceipt, PurgeReceipt
 from commonplace.apps.parts.changes import AppChanges
 from commonplace.apps.parts.conversations import AppConversations
+from commonplace.apps.parts.exchange import AppExchange
 from commonplace.apps.parts.figures import AppUsage
 from commonplace.apps.parts.injection import Injection
 from commonplace.apps.parts.registry import AppRegistry
@@ -129,6 +130,8 @@ class AppMemory:
         """Reads the changes of memories."""
         self.figures = AppUsage(store, self.energy, counts, quarantine)
         """Usage figures."""
+        self.exchange = AppExchange(store)
+        """Reads and writes digests as other devices have them."""
 
     @classmethod
     @asynccontextmanager

@@ -30,6 +30,7 @@ from commonplace.operational.model.memories import Author, Change, ChangeKind, L
 from commonplace.operational.model.receipts import AddReceipt, Receipt, ReceiptOutcome, SessionReport
 from commonplace.operational.model.stream import Damaged
 from commonplace.operational.parts.changes import OperationalChanges
+from commonplace.operational.parts.exchange import OperationalExchange
 from commonplace.operational.parts.figures import OperationalFigures
 from commonplace.operational.parts.records import OperationalCooldowns, OperationalEvents
 from commonplace.operational.parts.reviews import OperationalReviews
@@ -96,6 +97,8 @@ class OperationalMemory:
         """Figures for overviews."""
         self.upkeep = OperationalUpkeep(store, clock, home)
         """Lowers the confidence of stale memories, and ends lost sessions."""
+        self.exchange = OperationalExchange(store)
+        """Reads and writes memories as other devices have them."""
 
     @classmethod
     @asynccontextmanager

@@ -89,6 +89,7 @@ WITHOUT_MEMORIES = {
     "fact_mentions": "tenant_id words",
     "fact_passages": "tenant_id embedding",
     "fact_words": "tenant_id word scope",
+    "memory_counts": "corrected_by",
     "memory_decay": "counted_from",
     "memory_events": "tenant_id event_type about_id merged_into_id run_id",
     "procrastinate_periodic_defers": "task_name periodic_id",

@@ -21,6 +21,17 @@ class _EnergySpentRow(TypedDict):
     operation: str
     units: float
 
+class _ExchangedMemoriesRow(TypedDict):
+    id: int
+    app_id: str
+    user_id: str | None
+    content: str
+    created_at: str
+    updated_at: str
+    source_conversation_id: str | None
+    metadata: str | None
+    app_name: str
+
 class _GetMemoryRow(TypedDict):
     content: str
 
@@ -150,6 +161,7 @@ class AppStatements(Statements):
         self, *, operation: object, app_id: object, conversation_id: object, units: object, moment: object
     ) -> int: ...
     async def energy_spent(self, *, since: object) -> list[_EnergySpentRow]: ...
+    async def exchanged_memories(self, *, app_id: object) -> list[_ExchangedMemoriesRow]: ...
     async def insert_memory(
         self,
         *,

@@ -305,7 +305,12 @@ async def run_decay(sql: OperationalStatements, now: datetime) -> list[Effect]:
         weaker = _with_confidence(memory, decay.decayed(memory.confidence, due))
         reason = f"not reinforced since {memory.updated_at:%Y-%m-%d}: {due} more week{'s'[: due > 1]} past the grace"
         await memories.replace(sql, memory, weaker, ChangeKind.DECAYED, author.because(reason))
-        await sql.charge_decay(memory_id=memory.id, counted_from=row["updated_at"], weeks_charged=weeks)
+        await sql.charge_decay(
+            memory_id=memory.id,
+            counted_from=row["updated_at"],
+            weeks_charged=weeks,
+            lost=row["lost"] + memory.confidence - weaker.confidence,
+        )
         effects.append(_effect(memory, weaker, reason))
     return effects
 

@@ -110,11 +110,12 @@ async def create(
     author: Author,
     seen_at: datetime | None = None,
     weeks_charged: int = 0,
+    lost: float = 0.0,
 ) -> Lesson:
     """Add a memory; the author's ``related_id`` is the memory that it corrects or refines.
 
     ``seen_at`` is when it was last seen, by default now; its confidence contains the decay of ``weeks_charged`` weeks
-    since then.
+    since then, which took ``lost`` of it.
     """
     row = await sql.insert_memory(
         service=service,
@@ -129,7 +130,9 @@ async def create(
     memory = Lesson.from_row(row)
     if weeks_charged:
         counted_from = format_timestamp(memory.updated_at)
-        await sql.charge_decay(memory_id=memory.id, counted_from=counted_from, weeks_charged=weeks_charged)
+        await sql.charge_decay(
+            memory_id=memory.id, counted_from=counted_from, weeks_charged=weeks_charged, lost=lost
+        )
     await _record(sql, memory.id, ChangeKind.CREATED, author, after=state_of(memory))
     return memory
 

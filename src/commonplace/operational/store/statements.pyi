@@ -3,9 +3,33 @@ from typing import TypedDict
 
 from commonplace.storage.database import Row, Statements
 
+class _ExchangedMemoriesRow(TypedDict):
+    id: int
+    service: str | None
+    category: str
+    observation: str
+    confidence: float
+    active: int
+    created_at: str
+    updated_at: str
+    tier: int
+    lost: float
+    created_as: str | None
+    reinforced: int
+    contradicted: int
+    reinforced_elsewhere: int
+    contradicted_elsewhere: int
+    corrected_by_elsewhere: str | None
+    corrected_by: int | None
+    last_change: int
+
+class _PointCorrectionsRow(TypedDict):
+    id: int
+
 class _LockStaleRow(TypedDict):
     updated_at: str
     weeks_charged: int
+    lost: float
 
 class _DecidedPairsRow(TypedDict):
     pair: str
@@ -31,6 +55,20 @@ class _LearnedByDayRow(TypedDict):
     memories: int
 
 class OperationalStatements(Statements):
+    async def exchanged_memories(
+        self, *, category: object, service: object
+    ) -> list[_ExchangedMemoriesRow]: ...
+    async def put_counts(
+        self,
+        *,
+        memory_id: object,
+        reinforced: object,
+        contradicted: object,
+        corrected_by: object,
+        known_until: object,
+    ) -> int: ...
+    async def point_corrections(self, *, name: object, related_id: object) -> list[_PointCorrectionsRow]: ...
+    async def set_created(self, *, memory_id: object, created_at: object) -> int: ...
     async def insert_memory(
         self,
         *,
@@ -85,7 +123,7 @@ class OperationalStatements(Statements):
     ) -> list[Row]: ...
     async def lock_stale(self, *, updated_before: object) -> list[_LockStaleRow]: ...
     async def charge_decay(
-        self, *, memory_id: object, counted_from: object, weeks_charged: object
+        self, *, memory_id: object, counted_from: object, weeks_charged: object, lost: object
     ) -> int: ...
     async def record_change(
         self,

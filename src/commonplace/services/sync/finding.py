@@ -6,11 +6,12 @@ when it was set.
 Source: ADR 0040.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from commonplace.services.sync.changes import Change, Fields
-from commonplace.services.sync.kinds import JOINS, Join, SyncKind
+from commonplace.services.sync.kinds import EVIDENCE, JOINS, Join, SyncKind
 from commonplace.services.sync.versions import Stamp, Versions, next_versions
 
 if TYPE_CHECKING:
@@ -46,16 +47,25 @@ def found_change(
         actor: Who made it.
     """
     plain, told = seen.fields or {}, seen.told or {}
+    known = _known_since(kind, shown, stamp)
     fields = (
         None
         if shown is None
         else {
-            name: _lifted(JOINS[kind].get(name, Join.TEXT), value, plain.get(name), told.get(name), stamp)
+            name: _lifted(JOINS[kind].get(name, Join.TEXT), value, plain.get(name), told.get(name), known)
             for name, value in shown.items()
         }
     )
     versions = next_versions([seen.versions], stamp.device)
     return Change(kind=kind, name=name, versions=versions, stamp=stamp, fields=fields, actor=actor)
+
+
+def _known_since(kind: SyncKind, shown: Fields | None, stamp: Stamp) -> Stamp:
+    """Return the stamp of the values of a change: when they were written, if the memory says so."""
+    written_at = (shown or {}).get(EVIDENCE.get(kind, ""))
+    if written_at is None:
+        return stamp
+    return min(stamp, Stamp(int(datetime.fromisoformat(written_at).timestamp() * 1000), 0, stamp.device))
 
 
 def shown_fields(kind: SyncKind, fields: Fields) -> Fields:
@@ -71,12 +81,21 @@ def _lifted(join: Join, value: Any, seen: Any, before: Any, stamp: Stamp) -> Any
             more = value - (seen or 0)
             return dict(sorted({**counts, stamp.device: max(0, counts.get(stamp.device, 0) + more)}.items()))
         case Join.STAMPED:
-            is_same = before is not None and before[0] == value
-            return before if is_same else [value, [stamp.milliseconds, stamp.count, stamp.device]]
+            if before is not None and before[0] == value:
+                return before
+            return [value, list(astuple(_after(stamp, before)))]
         case Join.UNION:
             return sorted(value)
         case _:
             return value
+
+
+def _after(stamp: Stamp, before: Any) -> Stamp:  # noqa: ANN401 - a stamped value
+    """Return a stamp that is later than that of the value that it replaces."""
+    if before is None:
+        return stamp
+    milliseconds, count, _ = before[1]
+    return max(stamp, Stamp(milliseconds, count + 1, stamp.device))
 
 
 def _plain(join: Join, value: Any) -> Any:  # noqa: ANN401 - values of JSON

@@ -55,14 +55,24 @@ JOINS: Final[Mapping[SyncKind, Mapping[str, Join]]] = {
     SyncKind.RULE: {**_OF_KNOWLEDGE, "maturity": Join.STAMPED},
     SyncKind.APPLICATION: {},
     SyncKind.LESSON: {
-        "confidence": Join.HIGHEST,
         "created_at": Join.LOWEST,
         "reinforced_at": Join.HIGHEST,
-        "reinforcements": Join.SUM,
+        "reinforced": Join.SUM,
+        "contradicted": Join.SUM,
+        **dict.fromkeys(("base", "corrected_by", "is_retired", "text"), Join.STAMPED),
     },
-    SyncKind.DIGEST: {"created_at": Join.LOWEST},
+    SyncKind.DIGEST: {
+        "created_at": Join.LOWEST,
+        **dict.fromkeys(("metadata", "text", "updated_at"), Join.STAMPED),
+    },
 }
 """The fields of each kind that are not joined as :attr:`Join.TEXT`."""
 
-EVIDENCE: Final = "evidence_at"
-"""The field with the time from which the text of a memory is known, if it is not the time of the change (ISO 8601)."""
+KEPT_TEXT: Final = "text"
+"""The field whose value is told to the memory though it lost, so that no text is lost."""
+
+EVIDENCE: Final[Mapping[SyncKind, str]] = {SyncKind.LESSON: "reinforced_at", SyncKind.DIGEST: "updated_at"}
+"""The field with the time from which the values of a memory are known (ISO 8601), if it has one.
+
+Without it, that is the time at which a sync found the change.
+"""

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from commonplace.services.sync.changes import Change, Fields
-from commonplace.services.sync.kinds import EVIDENCE, JOINS, Join
+from commonplace.services.sync.kinds import EVIDENCE, JOINS, KEPT_TEXT, Join
 from commonplace.services.sync.versions import has_seen
 
 
@@ -66,7 +66,7 @@ def merged(changes: Collection[Change]) -> Merged:
 def _evidence(change: Change) -> tuple[str, Any]:
     """Return the key by which the text of a change holds: the time of its evidence or of the change, then its stamp."""
     made_at = datetime.fromtimestamp(change.stamp.milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
-    return (str(_fields(change).get(EVIDENCE) or made_at), change.stamp)
+    return (str(_fields(change).get(EVIDENCE.get(change.kind, "")) or made_at), change.stamp)
 
 
 def _fields(change: Change) -> Fields:
@@ -78,12 +78,12 @@ def _join_of(change: Change, name: str) -> Join:
 
 
 def _text(change: Change) -> dict[str, Any]:
-    """Return the fields that belong together: those of the text, without the time of its evidence."""
-    return {
-        name: value
-        for name, value in _fields(change).items()
-        if name != EVIDENCE and _join_of(change, name) is Join.TEXT
-    }
+    """Return the fields that belong together, and the plain text."""
+    texts = {name: value for name, value in _fields(change).items() if _join_of(change, name) is Join.TEXT}
+    stamped = _fields(change).get(KEPT_TEXT)
+    return texts | (
+        {KEPT_TEXT: stamped[0]} if _join_of(change, KEPT_TEXT) is Join.STAMPED and stamped else {}
+    )
 
 
 def _joined(name: str, best: Change, changes: Collection[Change]) -> Any:  # noqa: ANN401 - a value of JSON

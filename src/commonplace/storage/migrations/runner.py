@@ -24,7 +24,7 @@ from commonplace.storage.roles import IS_READY, owner_access
 Branch = Literal["operational", "apps", "memory", "access"]
 
 HEADS: Final[dict[Branch, str]] = {
-    "operational": "ops_010",
+    "operational": "ops_011",
     "apps": "app_004",
     "memory": "mem_026",
     "access": "acc_001",

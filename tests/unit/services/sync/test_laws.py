@@ -29,14 +29,17 @@ class Device:
         self.known: list[Change] = []
         self.made: list[Change] = []
 
-    def change(self, fields: dict[str, Any] | None, now: int) -> None:
-        """Change the lesson."""
+    def change(self, fields: dict[str, Any] | None, now: int, *, text: str | None = None) -> None:
+        """Change the lesson; a new text gets the stamp of the change."""
         heads = unseen(self.known)
+        stamp = self.clock.tick(now)
+        if fields is not None and text is not None:
+            fields = {**fields, "text": [text, [stamp.milliseconds, stamp.count, stamp.device]]}
         made = Change(
             kind=SyncKind.LESSON,
             name="jellyfin",
             versions=next_versions((each.versions for each in heads), self.name),
-            stamp=self.clock.tick(now),
+            stamp=stamp,
             fields=fields,
         )
         self.known = [*heads, made]
@@ -63,17 +66,14 @@ def histories(draw: st.DrawFn) -> list[Device]:
         now = draw(st.integers(0, MOST_MS))  # Clocks jump.
         match draw(st.sampled_from(("edit", "reinforce", "forget", "sync"))):
             case "edit":
-                device.change(
-                    {"text": draw(st.sampled_from(TEXTS)), "confidence": draw(st.floats(0, 1))}, now
-                )
+                device.change({"tier": draw(st.integers(1, 3))}, now, text=draw(st.sampled_from(TEXTS)))
             case "reinforce":
                 state = device.state()
-                fields = (
-                    dict(state.fields) if state and state.fields else {"text": TEXTS[0], "confidence": 0.5}
-                )
-                counts = dict(fields.get("reinforcements", {}))
+                fields: dict[str, Any] = dict(state.fields) if state and state.fields else {"tier": 1}
+                counts = dict(fields.get("reinforced", {}))
                 counts[device.name] = counts.get(device.name, 0) + 1
-                device.change({**fields, "reinforcements": counts}, now)
+                text = None if "text" in fields else TEXTS[0]
+                device.change({**fields, "reinforced": counts}, now, text=text)
             case "forget":
                 device.change(None, now)
             case _:

@@ -93,9 +93,9 @@ class Device:
             clock=lambda: NOW,
         )
 
-    def learn(self, text: str, name: str = "jellyfin", *, reinforcements: int = 1) -> None:
+    def learn(self, text: str, name: str = "jellyfin", *, reinforced: int = 1) -> None:
         """Store a lesson."""
-        fields = {"text": text, "confidence": 0.5, "reinforcements": reinforcements}
+        fields = {"text": text, "confidence": 0.5, "reinforced": reinforced}
         self.lessons.rows[(SyncKind.LESSON, name)] = fields
 
     def told(self, name: str = "jellyfin") -> Any:  # noqa: ANN401 - a text or None
@@ -140,10 +140,10 @@ async def test_reinforcements_of_two_devices_add_up(devices: list[Device]) -> No
     laptop, server, _ = devices
     laptop.learn("Takes 60s")
     await synced(*devices)
-    laptop.learn("Takes 60s", reinforcements=3)
-    server.learn("Takes 60s", reinforcements=2)
+    laptop.learn("Takes 60s", reinforced=3)
+    server.learn("Takes 60s", reinforced=2)
     await synced(*devices)
-    assert [each.lessons.rows[JELLYFIN]["reinforcements"] for each in devices] == [4, 4, 4]
+    assert [each.lessons.rows[JELLYFIN]["reinforced"] for each in devices] == [4, 4, 4]
 
 
 async def test_a_deletion_wins_over_an_edit_that_did_not_know_of_it(devices: list[Device]) -> None:

@@ -114,22 +114,25 @@ ORDER BY m.confidence DESC, m.updated_at DESC, m.id DESC
 LIMIT :limit;
 
 -- name: lock_stale(updated_before)
--- columns: updated_at str, weeks_charged int
--- Active memories that were last updated before a time, with the weeks of decay charged since then; locked until the
--- transaction ends.
-SELECT m.*, CASE WHEN d.counted_from = m.updated_at THEN d.weeks_charged ELSE 0 END AS weeks_charged
+-- columns: updated_at str, weeks_charged int, lost float
+-- Active memories that were last updated before a time, with the weeks of decay charged since then and what they took;
+-- locked until the transaction ends.
+SELECT m.*,
+  CASE WHEN d.counted_from = m.updated_at THEN d.weeks_charged ELSE 0 END AS weeks_charged,
+  CASE WHEN d.counted_from = m.updated_at THEN d.lost ELSE 0 END AS lost
 FROM memories m LEFT JOIN memory_decay d ON d.memory_id = m.id
 WHERE m.active = 1 AND m.updated_at < :updated_before
 ORDER BY m.id
 FOR UPDATE OF m;
 
--- name: charge_decay(memory_id, counted_from, weeks_charged)$
+-- name: charge_decay(memory_id, counted_from, weeks_charged, lost)$
 -- returns: int
--- Stores how many weeks of decay were charged to a memory since its last update.
-INSERT INTO memory_decay (memory_id, counted_from, weeks_charged)
-VALUES (:memory_id, :counted_from, :weeks_charged)
+-- Stores how many weeks of decay were charged to a memory since its last update, and the confidence that they took.
+INSERT INTO memory_decay (memory_id, counted_from, weeks_charged, lost)
+VALUES (:memory_id, :counted_from, :weeks_charged, CAST(:lost AS REAL))
 ON CONFLICT (memory_id) DO UPDATE
-SET counted_from = excluded.counted_from, weeks_charged = excluded.weeks_charged
+SET counted_from = excluded.counted_from, weeks_charged = excluded.weeks_charged,
+  lost = excluded.lost
 RETURNING memory_id;
 
 -- name: record_change(memory_id, kind, actor, session_id, before, after, reason, wording, related_id, moment)$

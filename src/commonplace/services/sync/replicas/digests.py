@@ -1,0 +1,47 @@
+"""Digests of app memory: their ids differ, so they are called by their conversation."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from commonplace.apps import AppMemory
+from commonplace.core.settings import Settings
+from commonplace.services.erasure.erasing import erase
+from commonplace.services.erasure.selection import By, Selection
+from commonplace.services.sync.changes import Fields
+from commonplace.services.sync.kinds import SyncKind
+from commonplace.services.sync.state import Key
+
+_TABLE: Final = "app_memories"
+
+
+class DigestsReplica:
+    """The digests of a home.
+
+    Args:
+        memory: Open app memory.
+        settings: Those of the home, for erasures.
+    """
+
+    def __init__(self, memory: AppMemory, settings: Settings) -> None:
+        self._memory = memory
+        self._settings = settings
+
+    async def read(self) -> Mapping[Key, Fields]:
+        """Return the fields of all digests."""
+        return {
+            (SyncKind.DIGEST, name): fields for name, fields in (await self._memory.exchange.read()).items()
+        }
+
+    async def write(
+        self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
+    ) -> Fields | None:
+        """Write a digest; the latest text holds."""
+        del others
+        return await self._memory.exchange.write(key[1], fields, seen=seen)
+
+    async def erase(self, keys: Collection[Key]) -> None:
+        """Erase digests with their history, and every copy of their texts in this home."""
+        ids = await self._memory.exchange.ids()
+        rows = [str(ids[name]) for _, name in keys if name in ids]
+        if rows:
+            await erase(self._settings, Selection(by=By.ROWS, value="sync", rows={_TABLE: rows}))
