@@ -61,6 +61,9 @@ class Commands(LazyGroup):
         "consolidation": CommandEntry(
             "commands.consolidation", "The model that turns sessions into facts and rules.", CONNECT
         ),
+        "sync": CommandEntry(
+            "commands.sync", "The same memories on all your devices: init, join, status.", CONNECT
+        ),
         "token": CommandEntry("commands.token", "Access tokens for the service.", CONNECT),
         "backup": CommandEntry(
             "commands.backup", "Copy all memories to one file, while they are in use.", KEEP_SAFE

@@ -1,4 +1,4 @@
-"""Reading followed sources and mirrors: once, as at the start of a session, or regularly beside a worker."""
+"""Reading followed sources and mirrors: once, as at the start of a session, or now and then beside a worker."""
 
 import asyncio
 import logging
@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.services.mirrors.mirroring import MirrorKeeper
 from commonplace.services.mirrors.registry import MirrorRegistry
 from commonplace.services.mirrors.update import MirrorChange
 from commonplace.services.sources.follower import SourceChange, SourceFollower
 from commonplace.services.sources.registry import LOCK_TIMEOUT_S, SourceRegistry
+from commonplace.services.sync.background import sync_in_background
+from commonplace.services.sync.home import is_synced
 
 EVERY_S: Final = 300.0
 """Seconds between two readings of all sources and mirrors."""
@@ -48,19 +51,19 @@ async def read_followed(
 
 @asynccontextmanager
 async def following(
-    home: Path,
+    settings: Settings,
     opened: Callable[[], AbstractAsyncContextManager[KnowledgeMemory]],
     *,
     every_s: float = EVERY_S,
 ) -> AsyncGenerator[None]:
-    """Read the sources and mirrors of a home now and then, inside the block.
+    """Read the sources and mirrors of a home now and then inside the block, and sync the home if it syncs.
 
     Args:
-        home: The home.
-        opened: Opens its knowledge memory, only if there is something to read.
+        settings: Those of the home.
+        opened: Opens its knowledge memory, only if there is something to do.
         every_s: Seconds between two readings.
     """
-    task = asyncio.create_task(_keep_following(home, opened, every_s))
+    task = asyncio.create_task(_keep_following(settings, opened, every_s))
     try:
         yield
     finally:
@@ -70,15 +73,17 @@ async def following(
 
 
 async def _keep_following(
-    home: Path,
+    settings: Settings,
     opened: Callable[[], AbstractAsyncContextManager[KnowledgeMemory]],
     every_s: float,
 ) -> None:
+    home = settings.home
     while True:
         try:
-            if SourceRegistry(home).list() or MirrorRegistry(home).list():
+            if SourceRegistry(home).list() or MirrorRegistry(home).list() or is_synced(home):
                 async with opened() as knowledge:
                     await read_followed(home, knowledge)
+                    await sync_in_background(settings, knowledge)
         except CommonplaceError as error:
             _log.warning("sources and mirrors were not read: %s", error)
         except Exception:  # noqa: BLE001 - an outer door: the next turn tries again

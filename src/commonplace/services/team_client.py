@@ -94,12 +94,25 @@ class TeamClient:
             StorageUnavailableError: The service cannot be reached, or fails; another try may help.
         """
         more = {"Idempotency-Key": key} if key else {}
-        body = json.dumps(document).encode()
-        return await asyncio.to_thread(self._ask, "POST", path, body, more, timeout_s)
+        return await asyncio.to_thread(self.post_now, path, document, more, timeout_s)
 
     async def get(self, path: str, **query: str) -> dict[str, Any]:
         """Return a document; see :meth:`post` for errors."""
-        return await asyncio.to_thread(self._ask, "GET", f"{path}?{urlencode(query)}", None, {}, READ_S)
+        return await asyncio.to_thread(self.get_now, path, **query)
+
+    def post_now(
+        self,
+        path: str,
+        document: Mapping[str, Any],
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float = READ_S,
+    ) -> dict[str, Any]:
+        """Post a document as :meth:`post` does; the call blocks."""
+        return self._ask("POST", path, json.dumps(document).encode(), headers or {}, timeout_s)
+
+    def get_now(self, path: str, **query: str) -> dict[str, Any]:
+        """Return a document as :meth:`get` does; the call blocks."""
+        return self._ask("GET", f"{path}?{urlencode(query)}", None, {}, READ_S)
 
     async def sections(self, names: Sequence[str], **wanted: object) -> dict[str, str]:
         """Return the sections ``knowledge`` or ``sessions`` of the service's briefing by their names.

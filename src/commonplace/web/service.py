@@ -33,7 +33,7 @@ from commonplace.web.http.security import SecurityOptions
 from commonplace.web.http.tracing import RequestSpans
 from commonplace.web.pages.layout import assets
 from commonplace.web.pages.routes import router as dashboard
-from commonplace.web.rest import briefing, catalog, documentation, reviews
+from commonplace.web.rest import briefing, catalog, documentation, reviews, sync
 from commonplace.web.rest import health as health_warnings
 from commonplace.web.rest.apps import admin, conversations
 from commonplace.web.rest.apps import routes as rest
@@ -105,7 +105,7 @@ def _router() -> APIRouter:
     router.include_router(dashboard)  # First, because a request prepares every route before its own.
     apps = (admin, rest, conversations)
     knowing = (knowledge, lists, entities, upkeep, consolidation)
-    for part in (*apps, operational, workspace, *knowing, briefing, catalog, reviews, health_warnings):
+    for part in (*apps, operational, workspace, *knowing, briefing, catalog, reviews, sync, health_warnings):
         router.include_router(part.api.router, responses=answers)
     router.include_router(health.router, responses=may_answer(FOREIGN_HOST, TOO_MANY))
     router.include_router(monitoring.router, responses=answers, dependencies=[Depends(installation_reader)])

@@ -140,9 +140,7 @@ async def serve(
             memories.knowledge.begin()
             if worker:
                 await stack.enter_async_context(_working(settings, memories.knowledge, consolidating))
-                await stack.enter_async_context(
-                    following(settings.home, lambda: nullcontext(memories.knowledge))
-                )
+                await stack.enter_async_context(following(settings, lambda: nullcontext(memories.knowledge)))
             app = create_app(
                 memories,
                 tokens=tokens,

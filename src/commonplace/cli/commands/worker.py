@@ -46,7 +46,7 @@ async def _work(chosen: Settings) -> None:
         _on_first_signal(working.stop)
         announcing = asyncio.create_task(_announce(working))
         try:
-            async with following(chosen.home, lambda: KnowledgeMemory.open(chosen)):
+            async with following(chosen, lambda: KnowledgeMemory.open(chosen)):
                 await working.run()
         finally:
             announcing.cancel()

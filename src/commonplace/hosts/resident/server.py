@@ -31,6 +31,7 @@ from commonplace.hosts.resident.watch import Watch
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.reranker import reranker_of
 from commonplace.services.following import read_followed
+from commonplace.services.sync.background import sync_in_background
 from commonplace.services.team_client import TeamClient
 
 MAX_REQUEST_BYTES: Final = 2 * MAX_INPUT_BYTES
@@ -204,6 +205,7 @@ class Resident:
         await sweep_all(self._settings.home, self._memory)
         await read_followed(self._settings.home, self._memory, wait_s=0.0)
         self._consolidate()
+        await self._sync()
 
     async def _finish(self) -> None:
         """Wait for running answers and background work, but not for long."""
@@ -287,6 +289,11 @@ class Resident:
     async def _learn(self, call: HookCall) -> None:
         await handler("session-end")(call, self._memory)
         self._consolidate()
+        await self._sync()
+
+    async def _sync(self) -> None:
+        if self._needs_memory:
+            await sync_in_background(self._settings, self._memory)
 
     def _consolidate(self) -> None:
         if self._needs_memory:

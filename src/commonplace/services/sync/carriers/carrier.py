@@ -1,14 +1,18 @@
-"""The port of a carrier: list, get, put if absent."""
+"""The port of a carrier: list, get, put if absent, delete."""
 
+import re
 from collections.abc import Set as AbstractSet
-from typing import Protocol
+from typing import Final, Protocol
+
+NAME: Final = re.compile(r"[0-9a-z][0-9a-z.-]*(/[0-9a-z][0-9a-z.-]*)?")
+"""The names of files: one or two parts."""
 
 
 class Carrier(Protocol):
     """A place to which every device can write new files, and from which every device can read all files.
 
-    Names have one or two parts of ``[0-9a-z.-]``, with a slash between them. Methods block, and raise
-    :class:`~commonplace.core.errors.StorageUnavailableError` if the place cannot be reached or written.
+    Names fit :data:`NAME`. Methods block, and raise :class:`~commonplace.core.errors.StorageUnavailableError` if the
+    place cannot be reached or written.
     """
 
     def names(self) -> AbstractSet[str]:

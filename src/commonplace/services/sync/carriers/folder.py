@@ -1,17 +1,14 @@
 """A folder that something else carries: Syncthing, Dropbox, a mounted disk, a USB stick."""
 
 import os
-import re
 from collections.abc import Generator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
 from commonplace.core.atomic_write import draft_of
 from commonplace.core.errors import StorageUnavailableError
-
-_NAME: Final = re.compile(r"[0-9a-z][0-9a-z.-]*")
+from commonplace.services.sync.carriers.carrier import NAME
 
 
 class FolderCarrier:
@@ -35,7 +32,7 @@ class FolderCarrier:
                 for path in (each.iterdir() if each.is_dir() else (each,))
             ]
         names = {path.relative_to(self._folder).as_posix() for path in paths}
-        return {name for name in names if all(_NAME.fullmatch(part) for part in name.split("/"))}
+        return {name for name in names if NAME.fullmatch(name)}
 
     def get(self, name: str) -> bytes | None:
         """Return a file."""

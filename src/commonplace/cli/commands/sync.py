@@ -1,0 +1,210 @@
+"""``commonplace sync``: the same memories on several devices, over a folder, a Git remote or a service."""
+
+import asyncio
+import os
+import platform
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+
+from commonplace.cli.frame.command import Answer, commands
+from commonplace.cli.frame.command import show as show_answer
+from commonplace.cli.frame.output import JsonOption, shown, table
+from commonplace.cli.frame.run import run, settings
+from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.core.settings import Settings
+from commonplace.core.text import plural
+from commonplace.services.sync.carriers.targets import SyncTarget
+from commonplace.services.sync.home import SyncedHome, SyncStatus, create_home, join_home
+from commonplace.services.sync.syncing import SyncReport
+
+WATCH_EVERY_S: Final = 30.0
+
+app = typer.Typer(add_completion=False)
+plain = commands(app)
+
+TargetArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="TARGET",
+        help="A folder that Syncthing, Dropbox, a disk or a stick carries; a Git remote of its own (git+PATH, or a URL "
+        "that ends in .git); or the URL of a commonplace service.",
+    ),
+]
+NameOption = Annotated[
+    str | None, typer.Option(help="What to call this device.", show_default="the name of this machine")
+]
+PassphraseOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="A file with the passphrase.", show_default="asked at the terminal"),
+]
+TokenOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="A file with the token for a service.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def sync(
+    ctx: typer.Context,
+    *,
+    watch: Annotated[bool, typer.Option("--watch", help="Sync every 30 seconds until Ctrl-C.")] = False,
+    delete_many: Annotated[
+        bool, typer.Option("--delete-many", help="Sync though most memories were deleted here.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Sync the memories of this home with those of your other devices.
+
+    Without a command, sync once. Sessions of agent hosts, the worker and the service sync in the background.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    if watch:
+        with suppress(KeyboardInterrupt):
+            run(_watch(settings()))
+        return
+    show_answer(run(_once(settings(), deletes_many=delete_many)), as_json=as_json)
+
+
+@plain()
+async def init(
+    target: TargetArgument,
+    *,
+    name: NameOption = None,
+    passphrase_file: PassphraseOption = None,
+    token_file: TokenOption = None,
+) -> Answer:
+    """Begin a home at a target, and sync this device with it.
+
+    Choose a passphrase of at least 12 characters. Your other devices join with it, and nobody who carries the files can
+    read them without it. There is no way back if you lose it and all devices.
+    """
+    return await _begin(create_home, target, name, passphrase_file, token_file, is_new=True)
+
+
+@plain()
+async def join(
+    target: TargetArgument,
+    *,
+    name: NameOption = None,
+    passphrase_file: PassphraseOption = None,
+    token_file: TokenOption = None,
+) -> Answer:
+    """Join the home at a target, and sync this device with it. What is in this home already is kept and shared."""
+    return await _begin(join_home, target, name, passphrase_file, token_file, is_new=False)
+
+
+@plain()
+async def status() -> Answer:
+    """Show the devices, when this one synced, what waits, and what to look at."""
+    async with SyncedHome.open(settings()) as home:
+        seen = home.status()
+    return Answer(asdict(seen), lambda out: _print_status(out, seen))
+
+
+@plain()
+async def leave() -> Answer:
+    """Stop syncing this device. Its memories stay, here and on the other devices."""
+    async with SyncedHome.open(settings()) as home:
+        home.leave()
+    return Answer({"left": True}, "This device has left. Its memories stay.")
+
+
+async def _begin(
+    begin: Callable[..., object],
+    address: str,
+    name: str | None,
+    passphrase_file: Path | None,
+    token_file: Path | None,
+    *,
+    is_new: bool,
+) -> Answer:
+    chosen = settings()
+    target = SyncTarget(address=_absolute(address), token_file=token_file and _path(token_file))
+    passphrase = _line_of(passphrase_file) if passphrase_file else _asked(is_new=is_new)
+    await begin(chosen, target, passphrase=passphrase, name=name or platform.node() or "device")  # type: ignore[misc]
+    return await _once(chosen)
+
+
+async def _once(chosen: Settings, *, deletes_many: bool = False) -> Answer:
+    async with SyncedHome.open(chosen) as home:
+        report = await home.sync(deletes_many=deletes_many)
+    return Answer(asdict(report), lambda out: _print_report(out, report))
+
+
+async def _watch(chosen: Settings) -> None:
+    while True:
+        try:
+            async with SyncedHome.open(chosen) as home:
+                report = await home.sync()
+            if report.is_news:
+                _print_report(Console(stderr=True), report)
+        except CommonplaceError as error:
+            typer.echo(f"not synced: {error}", err=True)
+        await asyncio.sleep(WATCH_EVERY_S)
+
+
+def _path(file: Path) -> Path:
+    return file.expanduser().absolute()
+
+
+def _absolute(address: str) -> str:
+    """Return the address of a target; the path of a folder or repository in full."""
+    prefix = "git+" if address.startswith("git+") else ""
+    path = address.removeprefix(prefix)
+    is_path = path.startswith(("/", ".", "~")) or (os.sep in path and "://" not in path and ":" not in path)
+    return f"{prefix}{Path(path).expanduser().absolute()}" if is_path or Path(path).exists() else address
+
+
+def _line_of(file: Path) -> str:
+    try:
+        return file.expanduser().read_text(encoding="utf-8").splitlines()[0].strip()
+    except (OSError, UnicodeDecodeError, IndexError) as error:
+        raise InvalidInputError("file", "a readable file with one line", str(file)) from error
+
+
+def _asked(*, is_new: bool) -> str:
+    """Return the passphrase that a person types, or the first line of standard input."""
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().strip()
+    return typer.prompt("Passphrase", hide_input=True, confirmation_prompt=is_new, err=True)
+
+
+def _print_report(out: Console, report: SyncReport) -> None:
+    if not report.is_news and not report.problems:
+        out.print("Nothing new.")
+        return
+    out.print(
+        f"{plural(report.found, 'change')} of this device, {report.taken:,} of others; "
+        f"{plural(report.written, 'memory', 'memories')} changed here, {plural(report.sent, 'file')} sent"
+    )
+    _print_problems(out, report.problems)
+
+
+def _print_status(out: Console, seen: SyncStatus) -> None:
+    out.print(f"Target: {shown(seen.target)}")
+    if seen.last is None:
+        out.print("This device has not synced yet: run `commonplace sync`.")
+    else:
+        out.print(f"Last sync with news: {seen.last.at:%Y-%m-%d %H:%M} UTC")
+    rows = [
+        (each.name + (" (this one)" if each.device == seen.device else ""), each.device, each.number)
+        for each in seen.devices
+    ]
+    out.print(table("device", "id", "files", rows=rows))
+    if seen.unsent or seen.unwritten:
+        out.print(
+            f"{seen.unsent:,} changes wait to be sent, {seen.unwritten:,} memories wait to be written here."
+        )
+    _print_problems(out, seen.last.problems if seen.last else [])
+
+
+def _print_problems(out: Console, problems: Sequence[str]) -> None:
+    for each in problems:
+        out.print(f"[yellow]{shown(each)}[/]")

@@ -1,0 +1,314 @@
+"""Sync of a home: it joins a target, syncs with it, and can leave it.
+
+A home belongs to one target. The state of a device is in the folder ``sync`` of the home; without it a home does not
+sync.
+"""
+
+import asyncio
+import json
+import shutil
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final, Self
+
+from commonplace.core.clock import Clock, format_timestamp, parse_timestamp, utc_now
+from commonplace.core.directories import make_directories
+from commonplace.core.errors import ConflictError, NotFoundError, SyncError
+from commonplace.core.settings import Settings
+from commonplace.knowledge import KnowledgeMemory
+from commonplace.services.opening import OpenedMemories
+from commonplace.services.sync.carriers.carrier import Carrier
+from commonplace.services.sync.carriers.targets import SyncTarget, carrier_at
+from commonplace.services.sync.changes import Fields
+from commonplace.services.sync.keys import DeviceKey, new_home_key, unwrapped, wrapped
+from commonplace.services.sync.replica import Replica
+from commonplace.services.sync.replicas.home import HomeReplica
+from commonplace.services.sync.state import FILE, Key, KnownDevice, SyncState
+from commonplace.services.sync.syncing import Syncing, SyncReport
+from commonplace.storage.backup.copies import SYNC
+from commonplace.storage.file_locks import FileLock
+
+FOLDER: Final = SYNC
+"""The folder of a home with all that a device keeps of sync."""
+
+HOME_KEY_FILE: Final = "home.key"
+"""The file at a target with the key of the home, which the passphrase opens."""
+
+LOCK: Final = "lock"
+LOCK_TIMEOUT_S: Final = 60.0
+FEW: Final = 20
+"""So many memories may be gone since the last sync without a question."""
+
+_TARGET: Final = "target"
+_TOKEN_FILE: Final = "token file"  # noqa: S105 - a name
+_HOME_KEY: Final = "home key"
+_DEVICE_KEY: Final = "device key"
+_LAST: Final = "last sync"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastSync:
+    """The last sync of a device.
+
+    Attributes:
+        at: When it ended.
+        problems: What a person should look at.
+    """
+
+    at: datetime
+    problems: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncStatus:
+    """What a person sees of sync.
+
+    Attributes:
+        target: Where the files are.
+        device: The id of this device.
+        devices: All devices of the home, this one too.
+        unsent: The number of changes that wait to be sent.
+        unwritten: The number of memories that wait to be written here.
+        last: The last sync; ``None`` before the first.
+    """
+
+    target: str
+    device: str
+    devices: Sequence[KnownDevice]
+    unsent: int
+    unwritten: int
+    last: LastSync | None
+
+
+def is_synced(home: Path) -> bool:
+    """Return whether a home belongs to a target."""
+    return (home / FOLDER / FILE).exists()
+
+
+async def create_home(settings: Settings, target: SyncTarget, *, passphrase: str, name: str) -> None:
+    """Make a target the place of this home.
+
+    Args:
+        settings: Those of the home.
+        target: An empty folder, repository or service.
+        passphrase: Opens the home at the target; at least 12 characters.
+        name: What a person calls this device.
+
+    Raises:
+        ConflictError: The home belongs to a target, or the target has a home.
+        InvalidInputError: The passphrase is too short, or the target is none.
+        StorageUnavailableError: The target cannot be used.
+    """
+    _require_new(settings.home)
+    carrier = carrier_at(target, settings.home / FOLDER)
+    if HOME_KEY_FILE in await asyncio.to_thread(carrier.names):
+        message = f"There is a home at {target.address}. Join it with `commonplace sync join`."
+        raise ConflictError("target", message, target.address)
+    home_key = new_home_key()
+    await asyncio.to_thread(carrier.put, HOME_KEY_FILE, wrapped(home_key, passphrase))
+    await _begin(settings.home, target, carrier, home_key, name)
+
+
+async def join_home(settings: Settings, target: SyncTarget, *, passphrase: str, name: str) -> None:
+    """Make this home one of the devices of the home at a target; for arguments and errors see :func:`create_home`.
+
+    Raises:
+        NotFoundError: There is no home at the target.
+        SyncFileError: Its key cannot be read.
+    """
+    _require_new(settings.home)
+    carrier = carrier_at(target, settings.home / FOLDER)
+    document = await asyncio.to_thread(carrier.get, HOME_KEY_FILE)
+    if document is None:
+        raise NotFoundError("home", target.address)
+    home_key = await asyncio.to_thread(unwrapped, document, passphrase)
+    await _begin(settings.home, target, carrier, home_key, name)
+
+
+def _require_new(home: Path) -> None:
+    if is_synced(home):
+        message = "This home syncs already. `commonplace sync status` says with what; `commonplace sync leave` ends it."
+        raise ConflictError("target", message, str(home))
+
+
+async def _begin(home: Path, target: SyncTarget, carrier: Carrier, home_key: bytes, name: str) -> None:
+    device_key = DeviceKey.new()
+    make_directories(home / FOLDER)
+    with closing(SyncState(home / FOLDER / FILE)) as state:
+        syncing = Syncing(state, carrier, _Nothing(), home_key=home_key, device_key=device_key)
+        await asyncio.to_thread(syncing.introduce, name)
+        state.keep_own(
+            {
+                _TARGET: target.address.encode(),
+                _TOKEN_FILE: str(target.token_file or "").encode(),
+                _HOME_KEY: home_key,
+                _DEVICE_KEY: device_key.raw,
+            }
+        )
+
+
+class SyncedHome:
+    """A home that belongs to a target. Use :meth:`open`.
+
+    Args:
+        settings: Those of the home.
+        state: What the device keeps.
+        clock: Returns the current time.
+    """
+
+    def __init__(self, settings: Settings, state: SyncState, *, clock: Clock = utc_now) -> None:
+        self._settings = settings
+        self._state = state
+        self._clock = clock
+        self._device_key = DeviceKey.from_bytes(self._own(_DEVICE_KEY))
+        token_file = self._own(_TOKEN_FILE).decode()
+        self._target = SyncTarget(
+            address=self._own(_TARGET).decode(), token_file=Path(token_file) if token_file else None
+        )
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, settings: Settings, *, clock: Clock = utc_now) -> AsyncGenerator[Self]:
+        """Open what the device keeps, and close it at the end of the block.
+
+        Raises:
+            SyncError: The home does not sync.
+            StorageUnavailableError: The state cannot be used.
+        """
+        if not is_synced(settings.home):
+            raise SyncError(
+                "this home does not sync: begin with `commonplace sync init` or `commonplace sync join`"
+            )
+        with closing(SyncState(settings.home / FOLDER / FILE)) as state:
+            yield cls(settings, state, clock=clock)
+
+    def status(self) -> SyncStatus:
+        """Return what a person sees of sync, without a look at the target."""
+        last = self._state.own(_LAST)
+        return SyncStatus(
+            target=self._target.address,
+            device=self._device_key.device,
+            devices=self._state.devices(),
+            unsent=len(self._state.unsent()) + len(self._state.outbox()),
+            unwritten=len(self._state.pending()),
+            last=_last_of(last) if last else None,
+        )
+
+    async def sync(
+        self,
+        *,
+        deletes_many: bool = False,
+        knowledge: KnowledgeMemory | None = None,
+        wait_s: float = LOCK_TIMEOUT_S,
+    ) -> SyncReport:
+        """Sync once; two syncs of a home run one after the other.
+
+        Args:
+            deletes_many: Whether to sync though most memories are gone since the last sync.
+            knowledge: Open knowledge memory to use.
+            wait_s: How long to wait for another sync of the home.
+
+        Raises:
+            SyncError: Most memories are gone since the last sync.
+            StorageError: The target, the state or a memory cannot be used; what was done before stays done.
+        """
+        lock = FileLock(self._settings.home / FOLDER / LOCK)
+        with lock:
+            await asyncio.to_thread(lock.require, timeout_s=wait_s)
+            async with AsyncExitStack() as stack:
+                opened = await OpenedMemories.open(
+                    stack, self._settings, knowledge=knowledge, besides=("workspace",)
+                )
+                replica: Replica = HomeReplica(opened, self._settings)
+                if not deletes_many:
+                    replica = _Guarded(replica, self._state)
+                report = await self._syncing(replica).run()
+        last = {"at": format_timestamp(self._clock()), "problems": list(report.problems)}
+        if report.is_news or list(report.problems) != self._last_problems():
+            self._state.keep_own({_LAST: json.dumps(last).encode()})
+        return report
+
+    def leave(self) -> None:
+        """Forget that the home syncs; all memories stay, here and elsewhere."""
+        self._state.close()
+        forget_sync(self._settings.home)
+
+    def _syncing(self, replica: Replica) -> Syncing:
+        return Syncing(
+            self._state,
+            carrier_at(self._target, self._settings.home / FOLDER),
+            replica,
+            home_key=self._own(_HOME_KEY),
+            device_key=self._device_key,
+            clock=self._clock,
+        )
+
+    def _own(self, name: str) -> bytes:
+        value = self._state.own(name)
+        if value is None:
+            raise SyncError(
+                f"the {name} of this home is missing: leave with `commonplace sync leave`, and join again"
+            )
+        return value
+
+    def _last_problems(self) -> list[str] | None:
+        last = self._state.own(_LAST)
+        return list(_last_of(last).problems) if last else None
+
+
+def forget_sync(home: Path) -> None:
+    """Forget that a home syncs, as a restore does; it can join again as another device."""
+    shutil.rmtree(home / FOLDER, ignore_errors=True)
+
+
+def _last_of(document: bytes) -> LastSync:
+    values = json.loads(document)
+    return LastSync(at=parse_timestamp(values["at"]), problems=values["problems"])
+
+
+class _Nothing:
+    """The replica of a device that only speaks of itself."""
+
+    async def read(self) -> Mapping[Key, Fields]:
+        """Return nothing."""
+        return {}
+
+    async def write(
+        self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
+    ) -> Fields | None:
+        """Do nothing."""
+        del key, fields, others
+        return seen
+
+    async def erase(self, keys: Collection[Key]) -> None:
+        """Do nothing."""
+
+
+class _Guarded:
+    """A replica that does not tell others that most memories are gone: their database may be another one."""
+
+    def __init__(self, replica: Replica, state: SyncState) -> None:
+        self._replica = replica
+        self._state = state
+        self.write = replica.write
+        self.erase = replica.erase
+
+    async def read(self) -> Mapping[Key, Fields]:
+        """Return the memories.
+
+        Raises:
+            SyncError: Most memories are gone since the last sync.
+        """
+        rows = await self._replica.read()
+        seen = [key for key, memory in self._state.seen().items() if memory.fields is not None]
+        gone = sum(key not in rows for key in seen)
+        if gone > FEW and gone > len(seen) / 2:
+            raise SyncError(
+                f"{gone:,} of {len(seen):,} memories are gone here since the last sync, so nothing was synced. If you "
+                "deleted them, run `commonplace sync --delete-many`. If their database was lost, `commonplace sync "
+                "leave` and `commonplace sync join` bring them back"
+            )
+        return rows

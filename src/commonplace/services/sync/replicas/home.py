@@ -1,0 +1,59 @@
+"""All memories of a home that sync."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from commonplace.core.settings import Settings
+from commonplace.services.opening import OpenedMemories
+from commonplace.services.sync.changes import Fields
+from commonplace.services.sync.kinds import SyncKind
+from commonplace.services.sync.replicas.digests import DigestsReplica
+from commonplace.services.sync.replicas.knowledge import KnowledgeReplica
+from commonplace.services.sync.replicas.lessons import LessonsReplica
+from commonplace.services.sync.state import Key
+
+if TYPE_CHECKING:
+    from commonplace.services.sync.replica import Replica
+
+_OTHERS: Final = frozenset({SyncKind.LESSON, SyncKind.DIGEST})
+
+
+class HomeReplica:
+    """The memories of a home, each kind in its own memory.
+
+    Args:
+        opened: The open memories.
+        settings: Those of the home.
+    """
+
+    def __init__(self, opened: OpenedMemories, settings: Settings) -> None:
+        knowledge = KnowledgeReplica(opened.knowledge(), settings)
+        self._replicas: Mapping[SyncKind, Replica] = {
+            **{kind: knowledge for kind in SyncKind if kind not in _OTHERS},
+            SyncKind.LESSON: LessonsReplica(opened.operational(), settings),
+            SyncKind.DIGEST: DigestsReplica(opened.apps(), settings),
+        }
+
+    async def read(self) -> Mapping[Key, Fields]:
+        """Return the fields of all memories.
+
+        Raises:
+            StorageError: One of the memories cannot be read.
+        """
+        rows: dict[Key, Fields] = {}
+        for replica in dict.fromkeys(self._replicas.values()):
+            rows.update(await replica.read())
+        return rows
+
+    async def write(
+        self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
+    ) -> Fields | None:
+        """Write a memory; see :class:`~commonplace.services.sync.replica.Replica`."""
+        return await self._replicas[key[0]].write(key, fields, seen=seen, others=others)
+
+    async def erase(self, keys: Collection[Key]) -> None:
+        """Erase memories, each where it is."""
+        for replica in dict.fromkeys(self._replicas.values()):
+            own = [key for key in keys if self._replicas[key[0]] is replica]
+            if own:
+                await replica.erase(own)

@@ -1,0 +1,224 @@
+"""The three carriers of sync: a folder, a Git remote and a service."""
+
+import asyncio
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from commonplace.access import Role, Tokens
+from commonplace.core.errors import InvalidInputError, StorageUnavailableError
+from commonplace.core.settings import Settings
+from commonplace.services.opening import Memories
+from commonplace.services.sync.carriers.carrier import Carrier
+from commonplace.services.sync.carriers.git import BRANCH
+from commonplace.services.sync.carriers.targets import SyncTarget, carrier_at
+from commonplace.web.rest import sync
+from support.service import serving
+
+pytestmark = pytest.mark.requirement("SYN-04.1")
+
+KINDS = ("folder", "git", "service")
+NAME = "0123456789abcdef/00000001-0123456789abcdef"
+BODY = bytes(range(256))
+
+
+def git(*command: str) -> str:
+    """Return what git says."""
+    return subprocess.run(["git", *command], capture_output=True, text=True, check=True).stdout
+
+
+class Targets:
+    """A target of each kind, and carriers of several devices to it."""
+
+    def __init__(self, folder: Path, url: str, token_file: Path) -> None:
+        self.folder = folder
+        git("init", "--quiet", "--bare", str(folder / "remote.git"))
+        self.targets = {
+            "folder": SyncTarget(address=str(folder / "carried")),
+            "git": SyncTarget(address=str(folder / "remote.git")),
+            "service": SyncTarget(address=url, token_file=token_file),
+        }
+
+    def carrier(self, kind: str, device: str = "laptop") -> Carrier:
+        """The carrier of a device."""
+        return carrier_at(self.targets[kind], self.folder / device)
+
+
+async def token_in(tokens: Tokens, file: Path, *, role: Role = Role.WRITER, tenant: str = "default") -> Path:
+    """Return a file with a new token."""
+    issued = await tokens.create(role=role, tenant_id=tenant, name="laptop")
+    await asyncio.to_thread(write_private, file, issued.secret)
+    return file
+
+
+def write_private(file: Path, text: str) -> None:
+    """Write a file that only its owner may read."""
+    file.write_text(text)
+    file.chmod(0o600)
+
+
+@pytest.fixture
+async def tokens(stored: Settings) -> AsyncIterator[Tokens]:
+    """Tokens of the service."""
+    async with Tokens.open(stored) as tokens:
+        yield tokens
+
+
+@pytest.fixture
+async def targets(memories: Memories, tokens: Tokens, tmp_path: Path) -> AsyncIterator[Targets]:
+    """Empty targets."""
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(serving(memories, tokens=tokens))
+        yield Targets(tmp_path, url, await token_in(tokens, tmp_path / "token"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_file_arrives_whole(targets: Targets, kind: str) -> None:
+    """And goes when it is deleted; a file of a name that is there stays as it is."""
+    here, there = targets.carrier(kind), targets.carrier(kind, "server")
+    assert await asyncio.to_thread(here.names) == set()
+    assert await asyncio.to_thread(here.get, NAME) is None
+    await asyncio.to_thread(here.put, NAME, BODY)
+    await asyncio.to_thread(here.put, "home.key", b"{}")
+    await asyncio.to_thread(there.put, NAME, BODY)
+    assert await asyncio.to_thread(there.names) == {NAME, "home.key"}
+    assert await asyncio.to_thread(there.get, NAME) == BODY
+    await asyncio.to_thread(there.delete, NAME)
+    await asyncio.to_thread(there.delete, NAME)
+    assert await asyncio.to_thread(here.names) == {"home.key"}
+    assert await asyncio.to_thread(here.get, NAME) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_two_devices_write_at_once(targets: Targets, kind: str) -> None:
+    """No file of either is lost."""
+    carriers = [targets.carrier(kind, device) for device in ("laptop", "server", "desktop")]
+    wanted = {f"device{place}/{number:08}" for place in range(3) for number in range(3)}
+
+    async def put(place: int) -> None:
+        for number in range(3):
+            await asyncio.to_thread(carriers[place].put, f"device{place}/{number:08}", BODY)
+
+    await asyncio.gather(*map(put, range(3)))
+    for carrier in carriers:
+        assert await asyncio.to_thread(carrier.names) == wanted
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/proc/nowhere/carried",
+        "git+/proc/nowhere.git",
+        "https://localhost:9/missing.git",
+        "http://127.0.0.1:9",
+    ],
+)
+async def test_a_place_that_cannot_be_used(targets: Targets, tmp_path: Path, address: str) -> None:
+    """Is told, and nothing else."""
+    target = SyncTarget(address=address, token_file=targets.targets["service"].token_file)
+    carrier = carrier_at(target, tmp_path / "other")
+    with pytest.raises(StorageUnavailableError):
+        await asyncio.to_thread(carrier.put, NAME, BODY)
+
+
+@pytest.mark.parametrize("address", ["carried", "http://example.com"])
+def test_what_is_no_target(tmp_path: Path, address: str) -> None:
+    """A relative path, and a service without a token or without TLS."""
+    with pytest.raises(InvalidInputError):
+        carrier_at(SyncTarget(address=address), tmp_path)
+
+
+def test_a_deleted_file_is_not_in_the_history_of_a_remote(targets: Targets) -> None:
+    """Though its file was in a commit; the other files stay."""
+    carrier = targets.carrier("git")
+    carrier.put(NAME, BODY)
+    carrier.put("home.key", b"{}")
+    remote = targets.targets["git"].address
+    blob = git("-C", remote, "rev-parse", f"{BRANCH}:{NAME}").strip()
+    carrier.delete(NAME)
+    assert blob not in git("-C", remote, "rev-list", "--objects", BRANCH)
+    later = targets.carrier("git", "server")
+    assert later.names() == {"home.key"}
+    later.put(NAME, b"new")
+    assert carrier.get(NAME) == b"new"
+
+
+def test_a_commit_does_not_name_the_person(
+    targets: Targets, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is it signed, though their configuration says so."""
+    config = tmp_path / "gitconfig"
+    config.write_text(
+        "[user]\n name = Ada\n email = ada@example.com\n[commit]\n gpgSign = true\n[core]\n hooksPath = /x\n"
+    )
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    targets.carrier("git").put(NAME, BODY)
+    monkeypatch.delenv("GIT_DIR")
+    said = git("-C", targets.targets["git"].address, "cat-file", "commit", BRANCH)
+    assert "Ada" not in said
+    assert "ada@" not in said
+    assert "gpgsig" not in said
+
+
+def test_other_content_of_a_remote_is_left_alone(targets: Targets, tmp_path: Path) -> None:
+    """Names that are none of sync are not shown."""
+    remote = targets.targets["git"].address
+    work = tmp_path / "work"
+    git("clone", "--quiet", remote, str(work))
+    (work / "README.md").write_text("mine")
+    git("-C", str(work), "add", "README.md")
+    who = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    git("-C", str(work), *who, "commit", "--quiet", "-m", "x")
+    git("-C", str(work), "push", "--quiet", "origin", f"HEAD:{BRANCH}")
+    carrier = targets.carrier("git")
+    assert carrier.names() == set()
+    carrier.put(NAME, BODY)
+    assert git("-C", remote, "show", f"{BRANCH}:README.md") == "mine"
+
+
+async def test_tenants_of_a_service_have_files_of_their_own(
+    targets: Targets, tokens: Tokens, tmp_path: Path
+) -> None:
+    """And a reader writes nothing."""
+    await asyncio.to_thread(targets.carrier("service").put, NAME, BODY)
+    url = targets.targets["service"].address
+    other = SyncTarget(address=url, token_file=await token_in(tokens, tmp_path / "other", tenant="other"))
+    assert await asyncio.to_thread(carrier_at(other, tmp_path).names) == set()
+    reading = SyncTarget(
+        address=url, token_file=await token_in(tokens, tmp_path / "reading", role=Role.READER)
+    )
+    carrier = carrier_at(reading, tmp_path)
+    assert await asyncio.to_thread(carrier.names) == {NAME}
+    for change in (lambda: carrier.put("a", b"b"), lambda: carrier.delete(NAME)):
+        with pytest.raises(StorageUnavailableError, match="writer"):
+            await asyncio.to_thread(change)
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "a/../../x", "/etc/x", "a/b/c", "A", "a%2e%2e", "", "a" * 300, ".a"]
+)
+async def test_a_name_leaves_no_folder(client: httpx2.AsyncClient, stored: Settings, name: str) -> None:
+    """It is refused, and nothing is written."""
+    answer = await client.post("/api/v1/sync/file", json={"name": name, "content": ""})
+    assert answer.status_code == 422
+    assert (await client.get("/api/v1/sync/file", params={"name": name})).status_code == 422
+    assert not (stored.home / sync.FOLDER).exists()
+
+
+async def test_a_service_replaces_no_file(
+    client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does it take more than its share, or what is no Base64."""
+    new = {"name": "a", "content": "YWJj"}
+    assert (await client.post("/api/v1/sync/file", json=new)).status_code == 200
+    assert (await client.post("/api/v1/sync/file", json=new)).status_code == 200
+    assert (await client.post("/api/v1/sync/file", json=new | {"content": "YQ=="})).status_code == 409
+    assert (await client.post("/api/v1/sync/file", json=new | {"content": "%"})).status_code == 422
+    monkeypatch.setattr(sync, "MOST_BYTES", 4)
+    assert (await client.post("/api/v1/sync/file", json=new | {"name": "b"})).status_code == 409
+    assert (await client.get("/api/v1/sync/files")).json() == {"names": ["a"]}

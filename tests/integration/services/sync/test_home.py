@@ -1,0 +1,240 @@
+"""Two homes that share all their memories over a target."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from commonplace.core.errors import (
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    StorageUnavailableError,
+    SyncError,
+)
+from commonplace.core.settings import Settings
+from commonplace.knowledge import Validity
+from commonplace.services.opening import Memories
+from commonplace.services.sync.background import sync_in_background
+from commonplace.services.sync.carriers.targets import SyncTarget
+from commonplace.services.sync.home import (
+    FOLDER,
+    SyncedHome,
+    SyncStatus,
+    create_home,
+    is_synced,
+    join_home,
+)
+from commonplace.services.sync.state import FILE
+from commonplace.services.sync.syncing import SyncReport
+from support.database_stock import DatabaseStock
+from support.service import open_memories
+
+pytestmark = pytest.mark.requirement("SYN-11.1")
+
+PASSPHRASE = "correct horse battery staple"
+
+
+class Home:
+    """A home with four memories."""
+
+    def __init__(self, settings: Settings, memories: Memories) -> None:
+        self.settings = settings
+        self.memories = memories
+
+    async def sync(self, *, deletes_many: bool = False) -> SyncReport:
+        """Sync once."""
+        async with SyncedHome.open(self.settings) as home:
+            return await home.sync(deletes_many=deletes_many, knowledge=self.memories.knowledge)
+
+    async def status(self) -> SyncStatus:
+        """What a person sees."""
+        async with SyncedHome.open(self.settings) as home:
+            return home.status()
+
+    async def leave(self) -> None:
+        """Leave the target."""
+        async with SyncedHome.open(self.settings) as home:
+            home.leave()
+
+    async def facts(self) -> list[str]:
+        """The texts of the current facts."""
+        listed = await self.memories.knowledge.lists.facts(validity=Validity.ACTIVE)
+        return sorted(each.content for each in listed)
+
+
+@pytest.fixture
+async def homes(knowledge_databases: DatabaseStock, tmp_path: Path) -> AsyncIterator[list[Home]]:
+    """Two homes."""
+    async with AsyncExitStack() as stack:
+        made: list[Home] = []
+        for name in ("laptop", "server"):
+            database = await stack.enter_async_context(knowledge_databases.lend())
+            settings = Settings(home=tmp_path / name, workspace=tmp_path, postgres_url=database.url)
+            made.append(Home(settings, await stack.enter_async_context(open_memories(settings))))
+        yield made
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> SyncTarget:
+    """A folder."""
+    return SyncTarget(address=str(tmp_path / "carried"))
+
+
+async def shared(homes: list[Home], target: SyncTarget) -> None:
+    """Begin a home at the target, and join it."""
+    first, *others = homes
+    await create_home(first.settings, target, passphrase=PASSPHRASE, name="laptop")
+    for other in others:
+        await join_home(other.settings, target, passphrase=PASSPHRASE, name="server")
+
+
+async def test_all_memories_of_both_homes_are_joined(homes: list[Home], target: SyncTarget) -> None:
+    """What was there before, too."""
+    laptop, server = homes
+    await laptop.memories.knowledge.store_fact(subject="Anna", predicate="city", content="Munich")
+    await server.memories.operational.add(category="timing", observation="Takes 60s", service="jellyfin")
+    await shared(homes, target)
+    for home in (laptop, server, laptop):
+        assert not (await home.sync()).problems
+    for home in homes:
+        assert await home.facts() == ["Munich"]
+        (lesson,) = await home.memories.operational.list_memories()
+        assert lesson.observation == "Takes 60s"
+    status = await laptop.status()
+    assert [each.name for each in status.devices] in (["laptop", "server"], ["server", "laptop"])
+    assert (status.unsent, status.unwritten, status.last and list(status.last.problems)) == (0, 0, [])
+
+
+async def test_a_sync_with_nothing_new_writes_nothing(homes: list[Home], target: SyncTarget) -> None:
+    """Neither here nor at the target."""
+    await homes[0].memories.knowledge.store_fact(subject="Anna", predicate="city", content="Munich")
+    await shared(homes, target)
+    for home in (*homes, *homes):
+        await home.sync()
+    folders = [Path(target.address), *(home.settings.home / FOLDER for home in homes)]
+
+    def contents() -> dict[Path, bytes]:
+        return {
+            path: path.read_bytes()
+            for folder in folders
+            for path in folder.rglob("*")
+            if path.is_file() and not path.name.endswith("-shm")
+        }
+
+    before = contents()
+    for home in homes:
+        assert not (await home.sync()).is_news
+    assert contents() == before
+
+
+async def test_a_home_belongs_to_one_target(homes: list[Home], target: SyncTarget, tmp_path: Path) -> None:
+    """And a target has one home, which its passphrase opens."""
+    laptop, server = homes
+    with pytest.raises(NotFoundError):
+        await join_home(laptop.settings, target, passphrase=PASSPHRASE, name="laptop")
+    with pytest.raises(InvalidInputError, match="12 characters"):
+        await create_home(laptop.settings, target, passphrase="short", name="laptop")
+    await create_home(laptop.settings, target, passphrase=PASSPHRASE, name="laptop")
+    other = SyncTarget(address=str(tmp_path / "other"))
+    with pytest.raises(ConflictError, match="syncs already"):
+        await create_home(laptop.settings, other, passphrase=PASSPHRASE, name="laptop")
+    with pytest.raises(ConflictError, match="sync join"):
+        await create_home(server.settings, target, passphrase=PASSPHRASE, name="server")
+    with pytest.raises(InvalidInputError, match="passphrase"):
+        await join_home(server.settings, target, passphrase="another passphrase", name="server")
+    assert not is_synced(server.settings.home)
+    with pytest.raises(SyncError, match="does not sync"):
+        await server.sync()
+
+
+async def test_a_home_that_left_keeps_its_memories(homes: list[Home], target: SyncTarget) -> None:
+    """And can join again."""
+    laptop, server = homes
+    await laptop.memories.knowledge.store_fact(subject="Anna", predicate="city", content="Munich")
+    await shared(homes, target)
+    for home in (*homes, *homes):
+        await home.sync()
+    await server.leave()
+    assert not is_synced(server.settings.home)
+    assert await server.facts() == ["Munich"]
+    await server.memories.knowledge.store_fact(subject="Anna", predicate="job", content="Nurse")
+    await join_home(server.settings, target, passphrase=PASSPHRASE, name="server again")
+    for home in (server, laptop, server):
+        assert not (await home.sync()).problems
+    for home in homes:
+        assert await home.facts() == ["Munich", "Nurse"]
+
+
+async def test_a_lost_database_deletes_nothing_elsewhere(homes: list[Home], target: SyncTarget) -> None:
+    """The sync asks, because most memories are gone; a person can say that they were deleted."""
+    laptop, server = homes
+    knowledge = laptop.memories.knowledge
+    for number in range(30):
+        await knowledge.store_fact(subject=f"Host {number}", predicate="port", content=f"80{number}")
+    await shared(homes, target)
+    for home in (*homes, *homes):
+        await home.sync()
+    for fact in await knowledge.lists.facts(limit=50):
+        await knowledge.forget("fact", fact.id)
+    with pytest.raises(SyncError, match="30 of 30 memories are gone"):
+        await laptop.sync()
+    await server.sync()
+    assert len(await server.facts()) == 30
+    assert (await laptop.sync(deletes_many=True)).found == 30
+    assert (await server.sync()).written == 30
+    assert await server.facts() == []
+
+
+def put_away(target: SyncTarget) -> None:
+    """Put a file in the place of the folder."""
+    carried = Path(target.address)
+    carried.rename(carried.with_name("away"))
+    carried.write_text("no folder")
+
+
+def put_back(target: SyncTarget) -> None:
+    """Put the folder back."""
+    carried = Path(target.address)
+    carried.unlink()
+    carried.with_name("away").rename(carried)
+
+
+async def test_a_target_that_cannot_be_reached(
+    homes: list[Home], target: SyncTarget, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What was learned waits; a session in the background goes on."""
+    laptop, server = homes
+    await shared(homes, target)
+    await laptop.sync()
+    put_away(target)
+    await laptop.memories.knowledge.store_fact(subject="Anna", predicate="city", content="Munich")
+    with pytest.raises(StorageUnavailableError):
+        await laptop.sync()
+    with caplog.at_level(logging.INFO):
+        await sync_in_background(laptop.settings, laptop.memories.knowledge)
+    assert "not synced" in caplog.text
+    put_back(target)
+    await sync_in_background(laptop.settings, laptop.memories.knowledge)
+    await server.sync()
+    assert await server.facts() == ["Munich"]
+
+
+async def test_a_home_that_does_not_sync_is_left_alone(homes: list[Home]) -> None:
+    """In the background, nothing is made for it."""
+    await sync_in_background(homes[0].settings)
+    assert not (homes[0].settings.home / FOLDER).exists()
+
+
+async def test_others_cannot_read_the_state(homes: list[Home], target: SyncTarget) -> None:
+    """It has the key of the home."""
+    await shared(homes, target)
+    file = homes[0].settings.home / FOLDER / FILE
+    assert mode_of(file) == 0o600
+
+
+def mode_of(file: Path) -> int:
+    """The permissions of a file."""
+    return file.stat().st_mode & 0o777
