@@ -19,6 +19,8 @@ class SyncKind(StrEnum):
     APPLICATION = "application"
     LESSON = "lesson"
     DIGEST = "digest"
+    ERASURE = "erasure"
+    """Not a memory: an order to erase the texts of memories; see :mod:`.erasures`."""
 
 
 class Join(StrEnum):
@@ -61,6 +63,7 @@ JOINS: Final[Mapping[SyncKind, Mapping[str, Join]]] = {
         "reinforcements": Join.SUM,
     },
     SyncKind.DIGEST: {"created_at": Join.LOWEST},
+    SyncKind.ERASURE: {},
 }
 """The fields of each kind that are not joined as :attr:`Join.TEXT`."""
 
