@@ -22,6 +22,8 @@
     ├── UpkeepError                         a background job failed, or part of it
     ├── SyncError                           a target of sync, or a file of a device
     │   └── SyncFileError                   a file is forged, damaged, missing, or of a later release
+    │       ├── SyncReleaseError            a later release wrote the file
+    │       └── SyncKeyError                the file is sealed with a key that this device does not have
     ├── EmbeddingError                      the embedding engine
     │   ├── ModelMissingError               the weights are not found
     │   ├── ModelDamagedError               the weights or the tokenizer cannot be used
@@ -275,6 +277,14 @@ class SyncError(CommonplaceError):
 
 class SyncFileError(SyncError):
     """A file of a device is forged, damaged, missing, or of a later release."""
+
+
+class SyncReleaseError(SyncFileError):
+    """A later release wrote a file, so it waits until this device is updated."""
+
+
+class SyncKeyError(SyncFileError):
+    """A file is sealed with a key of the home that this device does not have."""
 
 
 class ModelError(CommonplaceError):

@@ -24,12 +24,12 @@ class SeenMemory:
 
     Attributes:
         fields: What it showed; ``None`` if it was gone.
-        told: The same as changes tell it.
+        as_change: The same fields in the form of a change.
         versions: The changes that are in it. What is changed here has seen these, and none that arrived since.
     """
 
     fields: Fields | None = None
-    told: Fields | None = None
+    as_change: Fields | None = None
     versions: Versions = field(default_factory=dict[str, int])
 
 
@@ -37,6 +37,8 @@ def found_change(
     kind: SyncKind, name: str, shown: Fields | None, seen: SeenMemory, stamp: Stamp, *, actor: str = ""
 ) -> Change:
     """Return the change of a memory that shows other fields than were last seen.
+
+    Fields that a later release added are in the last change but are not shown here; they stay as they are.
 
     Args:
         kind: What it is.
@@ -46,14 +48,17 @@ def found_change(
         stamp: The time of this change.
         actor: Who made it.
     """
-    plain, told = seen.fields or {}, seen.told or {}
+    plain, last = seen.fields or {}, seen.as_change or {}
     known = _known_since(kind, shown, stamp)
     fields = (
         None
         if shown is None
         else {
-            name: _lifted(JOINS[kind].get(name, Join.TEXT), value, plain.get(name), told.get(name), known)
-            for name, value in shown.items()
+            **{name: value for name, value in last.items() if name not in plain},
+            **{
+                name: _lifted(JOINS[kind].get(name, Join.TEXT), value, plain.get(name), last.get(name), known)
+                for name, value in shown.items()
+            },
         }
     )
     versions = next_versions([seen.versions], stamp.device)

@@ -12,7 +12,10 @@ from typing import Final, Self
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
@@ -30,6 +33,7 @@ _SCRYPT_BLOCK: Final = 8
 _SCRYPT_LANES: Final = 1
 _DEVICE_CHARS: Final = 16
 _WRAPPING: Final = b"commonplace home key 1"
+_EXCHANGE: Final = b"commonplace exchange key 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,17 @@ class DeviceKey:
     def public(self) -> bytes:
         """The public half: 32 bytes."""
         return self.private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+
+    @property
+    def exchange(self) -> X25519PrivateKey:
+        """The key with which this device opens what is sealed to it; it follows from the private half."""
+        kdf = HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=_EXCHANGE)
+        return X25519PrivateKey.from_private_bytes(kdf.derive(self.raw))
+
+    @property
+    def exchange_public(self) -> bytes:
+        """The public half of the exchange key: 32 bytes."""
+        return self.exchange.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
 
     @property
     def device(self) -> str:

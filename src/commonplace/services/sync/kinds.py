@@ -19,6 +19,8 @@ class SyncKind(StrEnum):
     APPLICATION = "application"
     LESSON = "lesson"
     DIGEST = "digest"
+    ERASURE = "erasure"
+    """Not a memory: an order to erase the texts of memories; see :mod:`.erasures`."""
 
 
 class Join(StrEnum):
@@ -65,6 +67,7 @@ JOINS: Final[Mapping[SyncKind, Mapping[str, Join]]] = {
         "created_at": Join.LOWEST,
         **dict.fromkeys(("metadata", "text", "updated_at"), Join.STAMPED),
     },
+    SyncKind.ERASURE: {},
 }
 """The fields of each kind that are not joined as :attr:`Join.TEXT`."""
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from commonplace.services.sync.changes import Fields
-from commonplace.services.sync.state import Key
+from commonplace.services.sync.erasures import Key
 
 
 class Replica(Protocol):

@@ -1,281 +1,381 @@
-"""What a device keeps of sync, in one SQLite file: its keys, the devices, the changes and what was last seen.
+"""What a device keeps of sync, in one SQLite file: keys, devices, changes, and what was last seen of each memory.
 
-Every method is one transaction. A change is here before it is sent, and its file is here before a carrier has it: after
-a kill, the same bytes are sent again.
+Every method that writes is one transaction. A change is here before it is sent, and its file is here before a carrier
+has it: after a kill, the same bytes are sent again.
 
 Source: ADR 0040.
 """
 
 import json
 import sqlite3
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from commonplace.core.directories import make_directories
-from commonplace.core.errors import StorageUnavailableError
-from commonplace.services.sync.changes import Change
+from commonplace.services.sync import state_rows
+from commonplace.services.sync.changes import Change, Fields
+from commonplace.services.sync.device_files import Departure, DeviceFile
+from commonplace.services.sync.erasures import ErasureStatus, Key
 from commonplace.services.sync.finding import SeenMemory
+from commonplace.services.sync.home_keys import HomeKey
 from commonplace.services.sync.kinds import SyncKind
+from commonplace.services.sync.known_devices import KnownDevice
 from commonplace.services.sync.merging import unseen
+from commonplace.services.sync.state_file import FILE, StateFile
 from commonplace.services.sync.versions import Stamp
 
-FILE: Final = "sync.db"
+__all__ = ["FILE", "Key", "KnownDevice", "OutboxFile", "SyncState"]
+
 _STAMP: Final = "latest stamp"
-_BUSY_S: Final = 10.0
-_SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS own (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS devices (
-    device TEXT PRIMARY KEY,
-    name TEXT NOT NULL,
-    public BLOB NOT NULL,
-    number INTEGER NOT NULL DEFAULT 0,
-    digest TEXT NOT NULL DEFAULT ''
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS changes (
-    kind TEXT NOT NULL,
-    name TEXT NOT NULL,
-    versions TEXT NOT NULL,
-    change TEXT NOT NULL,
-    PRIMARY KEY (kind, name, versions)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS seen (
-    kind TEXT NOT NULL,
-    name TEXT NOT NULL,
-    fields TEXT NOT NULL,
-    told TEXT NOT NULL,
-    versions TEXT NOT NULL,
-    PRIMARY KEY (kind, name)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS pending (kind TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (kind, name)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS unsent (change TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS outbox (number INTEGER PRIMARY KEY, name TEXT NOT NULL, body BLOB NOT NULL);
-"""
-
-Key = tuple[SyncKind, str]
-"""The kind and the name of a memory."""
+_SNAPSHOT: Final = "first file of the latest snapshot"
+_SINCE: Final = "changes since the latest snapshot"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownDevice:
-    """Another device, or this one.
+class OutboxFile(NamedTuple):
+    """A file that waits to be sent; a file that is not part of this device's chain has no number."""
 
-    Attributes:
-        device: Its id.
-        name: What a person calls it.
-        public: Its public key.
-        number: The number of its latest file that was taken, or written.
-        digest: The digest of that file.
-    """
-
-    device: str
+    number: int | None
     name: str
-    public: bytes
-    number: int = 0
-    digest: str = ""
+    body: bytes
 
 
 class SyncState:
-    """The file of sync.
+    """The state of sync.
 
     Args:
-        path: The file; it is made with its folder.
+        path: The file; it is created with its folder.
 
     Raises:
-        StorageUnavailableError: The file cannot be used.
+        StorageError: The file cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        with self._reached():
-            make_directories(path.parent)
-            self._connection = sqlite3.connect(
-                path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
-            )
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = FULL")
-            self._connection.executescript(_SCHEMA)
-        path.chmod(0o600)
+        self._file = StateFile(path)
 
     def close(self) -> None:
         """Close the file."""
-        self._connection.close()
+        self._file.close()
+
+    def locked(self) -> AbstractAsyncContextManager[None]:
+        """Let no other process sync inside the block.
+
+        Raises:
+            StorageUnavailableError: Another process syncs for too long.
+        """
+        return self._file.locked()
 
     def own(self, name: str) -> bytes | None:
         """Return a value of this device, such as its key."""
-        with self._reached():
-            row = self._connection.execute("SELECT value FROM own WHERE name = ?", (name,)).fetchone()
+        with self._file.reading() as sql:
+            row = sql.execute("SELECT value FROM own WHERE name = ?", (name,)).fetchone()
         return None if row is None else bytes(row[0])
 
     def keep_own(self, values: Mapping[str, bytes]) -> None:
         """Keep values of this device."""
-        with self._writing() as sql:
-            sql.executemany("INSERT OR REPLACE INTO own VALUES (?, ?)", list(values.items()))
-
-    def devices(self) -> list[KnownDevice]:
-        """Return the devices, by id."""
-        with self._reached():
-            rows = self._connection.execute(
-                "SELECT device, name, public, number, digest FROM devices ORDER BY device"
-            ).fetchall()
-        return [
-            KnownDevice(device=device, name=name, public=bytes(public), number=number, digest=digest)
-            for device, name, public, number, digest in rows
-        ]
-
-    def add_device(self, device: KnownDevice) -> None:
-        """Add a device, unless it is known."""
-        with self._writing() as sql:
-            sql.execute(
-                "INSERT OR IGNORE INTO devices (device, name, public) VALUES (?, ?, ?)",
-                (device.device, device.name, device.public),
-            )
-
-    def heads(self, key: Key) -> list[Change]:
-        """Return the changes of a memory that no other known change has seen."""
-        with self._reached():
-            return unseen(_changes(self._connection, key))
-
-    def seen(self) -> dict[Key, SeenMemory]:
-        """Return each memory as it was last read or written here."""
-        with self._reached():
-            rows = self._connection.execute("SELECT kind, name, fields, told, versions FROM seen").fetchall()
-        return {
-            (SyncKind(kind), name): SeenMemory(
-                fields=json.loads(fields), told=json.loads(told), versions=json.loads(versions)
-            )
-            for kind, name, fields, told, versions in rows
-        }
-
-    def record(self, changes: Iterable[Change], seen: Mapping[Key, SeenMemory]) -> None:
-        """Record changes of this device, which wait to be sent, and the memories in which they were found.
-
-        The memories wait to be written too: others may have changed them meanwhile, and a count that fell is not told.
-        """
-        with self._writing() as sql:
-            for each in changes:
-                row = (each.kind, each.name, _versions(each), each.to_json())
-                sql.execute("INSERT OR IGNORE INTO changes VALUES (?, ?, ?, ?)", row)
-                sql.execute("INSERT INTO unsent VALUES (?)", (each.to_json(),))
-                _drop_seen(sql, (each.kind, each.name))
-                sql.execute("INSERT OR IGNORE INTO pending VALUES (?, ?)", (each.kind, each.name))
-                stamp = (each.stamp.milliseconds, each.stamp.count, each.stamp.device)
-                sql.execute("INSERT OR REPLACE INTO own VALUES (?, ?)", (_STAMP, json.dumps(stamp).encode()))
-            _keep_seen(sql, seen)
-
-    def take(self, file_of: KnownDevice, changes: Iterable[Change]) -> None:
-        """Take the changes of a device's file, whose number and digest are those of ``file_of``."""
-        with self._writing() as sql:
-            for each in changes:
-                key = (each.kind, each.name)
-                sql.execute(
-                    "INSERT OR IGNORE INTO changes VALUES (?, ?, ?, ?)",
-                    (*key, _versions(each), each.to_json()),
-                )
-                _drop_seen(sql, key)
-                sql.execute("INSERT OR IGNORE INTO pending VALUES (?, ?)", key)
-            sql.execute(
-                "UPDATE devices SET number = ?, digest = ? WHERE device = ?",
-                (file_of.number, file_of.digest, file_of.device),
-            )
-
-    def pending(self) -> list[Key]:
-        """Return the memories that changes of other devices have touched and that were not written here yet."""
-        with self._reached():
-            rows = self._connection.execute("SELECT kind, name FROM pending ORDER BY kind, name").fetchall()
-        return [(SyncKind(kind), name) for kind, name in rows]
-
-    def written(self, seen: Mapping[Key, SeenMemory]) -> None:
-        """Note memories that were written here, as they are now."""
-        with self._writing() as sql:
-            _keep_seen(sql, seen)
-            sql.executemany("DELETE FROM pending WHERE kind = ? AND name = ?", list(seen))
-
-    def unsent(self) -> list[Change]:
-        """Return the changes of this device that are in no file yet, in the order in which they were made."""
-        with self._reached():
-            rows = self._connection.execute("SELECT change FROM unsent ORDER BY rowid").fetchall()
-        return [Change.from_json(change) for (change,) in rows]
-
-    def pack(self, own: KnownDevice, name: str, body: bytes, *, count: int) -> None:
-        """Keep a file with the first ``count`` unsent changes; it is this device's latest, as ``own`` says."""
-        with self._writing() as sql:
-            sql.execute("INSERT INTO outbox VALUES (?, ?, ?)", (own.number, name, body))
-            sql.execute(
-                "DELETE FROM unsent WHERE rowid IN (SELECT rowid FROM unsent ORDER BY rowid LIMIT ?)",
-                (count,),
-            )
-            sql.execute(
-                "UPDATE devices SET number = ?, digest = ? WHERE device = ?",
-                (own.number, own.digest, own.device),
-            )
-
-    def outbox(self) -> list[tuple[int, str, bytes]]:
-        """Return number, name and bytes of the files that no carrier has yet."""
-        with self._reached():
-            return self._connection.execute(
-                "SELECT number, name, body FROM outbox ORDER BY number"
-            ).fetchall()
-
-    def sent(self, number: int) -> None:
-        """Note that a carrier has a file."""
-        with self._writing() as sql:
-            sql.execute("DELETE FROM outbox WHERE number = ?", (number,))
+        with self._file.writing() as sql:
+            for name, value in values.items():
+                state_rows.put_own(sql, name, value)
 
     def latest_stamp(self) -> Stamp | None:
         """Return the stamp of the latest change of this device."""
         value = self.own(_STAMP)
         return None if value is None else Stamp(*json.loads(value))
 
-    @contextmanager
-    def _writing(self) -> Generator[sqlite3.Connection]:
-        with self._reached():
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
+    def devices(self) -> list[KnownDevice]:
+        """Return the devices, by id, with those that left or were revoked."""
+        with self._file.reading() as sql:
+            rows = sql.execute(
+                "SELECT device, name, public, exchange, key_id, number, digest, departure FROM devices ORDER BY device"
+            ).fetchall()
+        return [
+            KnownDevice(
+                device=device,
+                name=name,
+                public=bytes(public),
+                exchange=bytes(exchange),
+                key_id=bytes(key_id),
+                number=number,
+                digest=digest,
+                departure=None if departure is None else Departure(departure),
+            )
+            for device, name, public, exchange, key_id, number, digest, departure in rows
+        ]
 
-    @contextmanager
-    def _reached(self) -> Generator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            raise StorageUnavailableError(f"{self._path} cannot be used: {error}") from error
+    def device(self, device: str) -> KnownDevice | None:
+        """Return a device; ``None`` if it is not known."""
+        return next((each for each in self.devices() if each.device == device), None)
 
-
-def _versions(change: Change) -> str:
-    return json.dumps(dict(sorted(change.versions.items())))
-
-
-def _changes(sql: sqlite3.Connection, key: Key) -> list[Change]:
-    rows: Sequence[tuple[str]] = sql.execute(
-        "SELECT change FROM changes WHERE kind = ? AND name = ?", key
-    ).fetchall()
-    return [Change.from_json(change) for (change,) in rows]
-
-
-def _drop_seen(sql: sqlite3.Connection, key: Key) -> None:
-    """Delete the changes of a memory that another one has seen."""
-    changes = _changes(sql, key)
-    kept = {_versions(each) for each in unseen(changes)}
-    for each in changes:
-        if _versions(each) not in kept:
+    def add_device(self, device: KnownDevice) -> None:
+        """Add a device, unless it is known."""
+        with self._file.writing() as sql:
             sql.execute(
-                "DELETE FROM changes WHERE kind = ? AND name = ? AND versions = ?", (*key, _versions(each))
+                "INSERT OR IGNORE INTO devices (device, name, public, exchange, key_id) VALUES (?, ?, ?, ?, ?)",
+                (device.device, device.name, device.public, device.exchange, device.key_id),
             )
 
+    def home_keys(self) -> list[HomeKey]:
+        """Return the keys of the home that documents brought, and those before them."""
+        with self._file.reading() as sql:
+            rows = sql.execute("SELECT epoch, author, key, recipients FROM home_keys").fetchall()
+        return [
+            HomeKey(
+                epoch=epoch,
+                author=author,
+                key=bytes(key),
+                recipients=None if recipients is None else frozenset(json.loads(recipients)),
+            )
+            for epoch, author, key, recipients in rows
+        ]
 
-def _keep_seen(sql: sqlite3.Connection, seen: Mapping[Key, SeenMemory]) -> None:
-    rows = [
-        (
-            *key,
-            *(json.dumps(each, ensure_ascii=False) for each in (memory.fields, memory.told, memory.versions)),
-        )
-        for key, memory in seen.items()
-    ]
-    sql.executemany("INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?)", rows)
+    def add_home_keys(
+        self, keys: Iterable[HomeKey], *, revoked: Collection[str] = (), document: OutboxFile | None = None
+    ) -> None:
+        """Add keys of the home, with the devices that must not have them, and a document to send."""
+        with self._file.writing() as sql:
+            for key in keys:
+                recipients = None if key.recipients is None else json.dumps(sorted(key.recipients))
+                sql.execute(
+                    "INSERT INTO home_keys VALUES (?, ?, ?, ?) ON CONFLICT (epoch, author) "
+                    "DO UPDATE SET recipients = coalesce(recipients, excluded.recipients)",
+                    (key.epoch, key.author, key.key, recipients),
+                )
+                if key.recipients is not None:
+                    state_rows.put_own(sql, state_rows.SNAPSHOT_DUE, b"1")
+            if document is not None:
+                sql.execute("INSERT INTO outbox (number, name, body) VALUES (?, ?, ?)", document)
+            _depart(sql, dict.fromkeys(revoked, Departure.REVOKED))
+
+    def mentions(self) -> dict[str, int]:
+        """Return the highest number of a file of each device that another device said it had taken."""
+        with self._file.reading() as sql:
+            return dict(sql.execute("SELECT device, number FROM mentions").fetchall())
+
+    def heads(self, key: Key) -> list[Change]:
+        """Return the changes of a memory that no other known change has seen."""
+        with self._file.reading() as sql:
+            return unseen(state_rows.changes_of(sql, key))
+
+    def all_heads(self) -> list[str]:
+        """Return such changes of all memories, as lines of JSON, by kind and name."""
+        with self._file.reading() as sql:
+            rows = sql.execute("SELECT change FROM changes ORDER BY kind, name, versions").fetchall()
+        return [change for (change,) in rows]
+
+    def seen_fields(self) -> dict[Key, Fields | None]:
+        """Return what each memory showed when it was last read or written here."""
+        with self._file.reading() as sql:
+            rows = sql.execute("SELECT kind, name, fields FROM seen").fetchall()
+        return {(SyncKind(kind), name): json.loads(fields) for kind, name, fields in rows}
+
+    def seen(self, key: Key) -> SeenMemory:
+        """Return a memory as it was last read or written here."""
+        with self._file.reading() as sql:
+            return state_rows.seen_of(sql, key)
+
+    def record(self, changes: Sequence[Change], seen: Mapping[Key, SeenMemory]) -> None:
+        """Record changes of this device, which wait to be sent, and their memories as they are now.
+
+        The memories wait to be written too: others may have changed them meanwhile, and a count that fell is not a
+        change.
+        """
+        with self._file.writing() as sql:
+            for each in changes:
+                stamp = (each.stamp.milliseconds, each.stamp.count, each.stamp.device)
+                state_rows.put_own(sql, _STAMP, json.dumps(stamp).encode())
+                sql.execute("INSERT INTO unsent (change) VALUES (?)", (each.to_json(),))
+            state_rows.put_seen(sql, seen)
+            state_rows.add_changes(sql, changes)
+
+    def take(self, device: KnownDevice, files: Sequence[DeviceFile], *, own: str) -> int:
+        """Take a file, or all parts of a snapshot, in one transaction; return how many changes are new.
+
+        Args:
+            device: The device, with the number and the digest of the last of these files.
+            files: The content.
+            own: The id of this device.
+        """
+        last = files[-1]
+        with self._file.writing() as sql:
+            count = state_rows.add_changes(sql, [change for file in files for change in file.changes])
+            _set_head(sql, device)
+            for other, head in last.heads.items():
+                if other != own and last.part is not None:
+                    sql.execute(
+                        "UPDATE devices SET number = ?, digest = ? WHERE device = ? AND number < ?",
+                        (*head, other, head.number),
+                    )
+                sql.execute(
+                    "INSERT INTO mentions VALUES (?, ?) ON CONFLICT (device) "
+                    "DO UPDATE SET number = max(number, excluded.number)",
+                    (other, head.number),
+                )
+            if last.part is not None:
+                _note_erasures(sql, device.device, [change for file in files for change in file.changes])
+            _depart(sql, last.departures)
+            if last.is_last:
+                _depart(sql, {device.device: Departure.LEFT})
+        return count
+
+    def pending(self) -> list[Key]:
+        """Return the memories that changes of other devices have touched and that were not written here yet."""
+        with self._file.reading() as sql:
+            rows = sql.execute("SELECT kind, name FROM pending ORDER BY kind, name").fetchall()
+        return [(SyncKind(kind), name) for kind, name in rows]
+
+    def written(self, seen: Mapping[Key, SeenMemory]) -> None:
+        """Note memories that were written here, as they are now."""
+        with self._file.writing() as sql:
+            state_rows.put_seen(sql, seen)
+            sql.executemany("DELETE FROM pending WHERE kind = ? AND name = ?", list(seen))
+
+    def unsent(self, limit: int) -> list[Change]:
+        """Return the first changes of this device that are in no file yet, in the order in which they were made."""
+        with self._file.reading() as sql:
+            rows = sql.execute("SELECT change FROM unsent ORDER BY place LIMIT ?", (limit,)).fetchall()
+        return [Change.from_json(change) for (change,) in rows]
+
+    def pack(self, own: KnownDevice, file: OutboxFile, *, count: int) -> None:
+        """Keep a file with the first ``count`` unsent changes; it is this device's latest, as ``own`` says."""
+        with self._file.writing() as sql:
+            sql.execute("INSERT INTO outbox (number, name, body) VALUES (?, ?, ?)", file)
+            sql.execute(
+                "DELETE FROM unsent WHERE place IN (SELECT place FROM unsent ORDER BY place LIMIT ?)",
+                (count,),
+            )
+            _set_head(sql, own)
+            since = _number(sql, _SINCE) + count
+            state_rows.put_own(sql, _SINCE, str(since).encode())
+            if own.departure is not None:
+                _depart(sql, {own.device: own.departure})
+
+    def pack_snapshot(self, own: KnownDevice, files: Sequence[OutboxFile], *, first: int) -> None:
+        """Keep the parts of a snapshot, which stand for all unsent changes and for all files before ``first``."""
+        with self._file.writing() as sql:
+            sql.execute("DELETE FROM outbox WHERE number IS NOT NULL")
+            sql.executemany("INSERT INTO outbox (number, name, body) VALUES (?, ?, ?)", files)
+            sql.execute("DELETE FROM unsent")
+            _set_head(sql, own)
+            state_rows.put_own(sql, _SNAPSHOT, str(first).encode())
+            state_rows.drop_own(sql, state_rows.SNAPSHOT_DUE)
+            state_rows.drop_own(sql, _SINCE)
+
+    def snapshot_start(self) -> int:
+        """Return the number of the first part of this device's latest snapshot; 0 if it has none."""
+        return int(self.own(_SNAPSHOT) or b"0")
+
+    def is_snapshot_due(self, least: int) -> bool:
+        """Return whether an erasure or a departure asks for a snapshot, or the files since the last one hold enough.
+
+        Args:
+            least: The number of changes in these files from which a snapshot is worth its size, unless the memories
+                are so many that twice their number is more.
+        """
+        if self.own(state_rows.SNAPSHOT_DUE) is not None:
+            return True
+        since = int(self.own(_SINCE) or b"0")
+        if since < least:
+            return False
+        with self._file.reading() as sql:
+            (heads,) = sql.execute("SELECT count(*) FROM changes").fetchone()
+        return since > 2 * heads
+
+    def outbox(self) -> list[OutboxFile]:
+        """Return the files that the carrier does not have yet: first the chain of this device, then the others."""
+        with self._file.reading() as sql:
+            rows = sql.execute("SELECT number, name, body FROM outbox ORDER BY number IS NULL, number, name")
+            return [OutboxFile(*row) for row in rows.fetchall()]
+
+    def sent(self, name: str) -> None:
+        """Note that the carrier has a file."""
+        with self._file.writing() as sql:
+            sql.execute("DELETE FROM outbox WHERE name = ?", (name,))
+
+    def erase(self, erasure: Change) -> None:
+        """Record an erasure of this device, and take the texts of its memories out of the file."""
+        with self._file.writing() as sql:
+            stamp = (erasure.stamp.milliseconds, erasure.stamp.count, erasure.stamp.device)
+            state_rows.put_own(sql, _STAMP, json.dumps(stamp).encode())
+            state_rows.add_changes(sql, [erasure])
+
+    def erasing(self) -> list[Key]:
+        """Return the memories whose texts must go from this device before anything else happens."""
+        with self._file.reading() as sql:
+            rows = sql.execute("SELECT kind, name FROM erasing ORDER BY kind, name").fetchall()
+        return [(SyncKind(kind), name) for kind, name in rows]
+
+    def finish_erasing(self, keys: Iterable[Key]) -> None:
+        """Note that the texts of memories are gone from this device."""
+        with self._file.writing() as sql:
+            sql.executemany("DELETE FROM erasing WHERE kind = ? AND name = ?", list(keys))
+
+    def compact(self) -> None:
+        """Rewrite the file if an erasure took texts out of it.
+
+        Raises:
+            StorageUnavailableError: Another process reads the file.
+        """
+        if self.own(state_rows.COMPACTION_DUE) is None:
+            return
+        self._file.compact()
+        with self._file.writing() as sql:
+            state_rows.drop_own(sql, state_rows.COMPACTION_DUE)
+
+    def note_erasures(self, own: str) -> None:
+        """Note that the carrier has no file of this device any more that held the text of a known erasure."""
+        with self._file.reading() as sql:
+            (count,) = sql.execute("SELECT count(*) FROM erased_on WHERE device = ?", (own,)).fetchone()
+            erasures = state_rows.erasures_of(sql)
+        if count < len(erasures):
+            with self._file.writing() as sql:
+                _note_erasures(sql, own, erasures)
+
+    def erasures(self) -> list[ErasureStatus]:
+        """Return how far each erasure is, the earliest first."""
+        members = {each.device for each in self.devices() if each.is_member}
+        with self._file.reading() as sql:
+            erasures = sorted(state_rows.erasures_of(sql), key=lambda each: each.stamp)
+            rows = sql.execute("SELECT erasure, device FROM erased_on").fetchall()
+        done: dict[str, set[str]] = {each.name: set() for each in erasures}
+        for erasure, device in rows:
+            done.setdefault(erasure, set()).add(device)
+        return [
+            ErasureStatus(
+                name=each.name,
+                at=str((each.fields or {})["at"]),
+                count=len((each.fields or {})["keys"]),
+                done=frozenset(done[each.name]),
+                waiting=frozenset(members - done[each.name]),
+            )
+            for each in erasures
+        ]
+
+
+def _set_head(sql: sqlite3.Connection, device: KnownDevice) -> None:
+    sql.execute(
+        "UPDATE devices SET number = ?, digest = ? WHERE device = ?",
+        (device.number, device.digest, device.device),
+    )
+
+
+def _depart(sql: sqlite3.Connection, departures: Mapping[str, Departure]) -> None:
+    """Note devices that left or were revoked; the next snapshot then says so, with all that was taken of them."""
+    count = 0
+    for device, departure in departures.items():
+        count += sql.execute(
+            "UPDATE devices SET departure = ? WHERE device = ? AND departure IS NULL", (departure, device)
+        ).rowcount
+    if count:
+        state_rows.put_own(sql, state_rows.SNAPSHOT_DUE, b"1")
+
+
+def _note_erasures(sql: sqlite3.Connection, device: str, changes: Iterable[Change]) -> None:
+    sql.executemany(
+        "INSERT OR IGNORE INTO erased_on VALUES (?, ?)",
+        [(each.name, device) for each in changes if each.kind is SyncKind.ERASURE],
+    )
+
+
+def _number(sql: sqlite3.Connection, name: str) -> int:
+    row = sql.execute("SELECT value FROM own WHERE name = ?", (name,)).fetchone()
+    return 0 if row is None else int(row[0])

@@ -6,45 +6,37 @@ Source: ADR 0040.
 """
 
 import asyncio
-import json
-import os
-from collections.abc import Sequence
+import secrets
+from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import ConflictError, SyncFileError
+from commonplace.core.errors import ConflictError, NotFoundError, StorageUnavailableError, SyncError
 from commonplace.core.request_context import request_context
 from commonplace.services.sync.carriers.carrier import Carrier
+from commonplace.services.sync.chains import ChainReader, Intake
 from commonplace.services.sync.changes import Change, Fields
-from commonplace.services.sync.device_files import (
-    DeviceFile,
-    FilePlace,
-    digest_of,
-    name_of,
-    parse_name,
-    read_file,
-    write_file,
-)
+from commonplace.services.sync.device_files import Departure
+from commonplace.services.sync.erasures import Key, erasure_change
 from commonplace.services.sync.finding import SeenMemory, found_change, shown_fields
-from commonplace.services.sync.keys import NONCE_BYTES, DeviceKey, device_of
+from commonplace.services.sync.introductions import introduction_name, write_introduction
+from commonplace.services.sync.keys import DeviceKey
 from commonplace.services.sync.kinds import SyncKind
+from commonplace.services.sync.known_devices import KnownDevice
+from commonplace.services.sync.members import Members
 from commonplace.services.sync.merging import Merged, merged
 from commonplace.services.sync.replica import Replica
-from commonplace.services.sync.state import Key, KnownDevice, SyncState
-from commonplace.services.sync.versions import HybridClock, joined
+from commonplace.services.sync.sending import MOST_CHANGES, SNAPSHOT_AFTER, Sender
+from commonplace.services.sync.state import SyncState
+from commonplace.services.sync.versions import HybridClock, joined, next_versions
 
-DEVICES: Final = "devices"
 ACTOR: Final = "sync"
 """The actor of what sync writes, with the name of the device from which it came."""
 
-MOST_CHANGES: Final = 5_000
-"""The number of changes of one file."""
+_ERASURE_BYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,35 +44,49 @@ class SyncReport:
     """What a sync did.
 
     Attributes:
-        found: The number of changes of this device that were found.
-        taken: The number of changes of other devices that were taken.
-        written: The number of memories that were written here.
-        sent: The number of files that were sent.
+        own_changes: The number of changes that were made on this device.
+        other_changes: The number of new changes of other devices.
+        memories: The number of memories that were written here.
+        files: The number of files that were sent.
         problems: What a person should look at, such as a file that is missing.
     """
 
-    found: int = 0
-    taken: int = 0
-    written: int = 0
-    sent: int = 0
+    own_changes: int = 0
+    other_changes: int = 0
+    memories: int = 0
+    files: int = 0
     problems: Sequence[str] = ()
 
     @property
     def is_news(self) -> bool:
-        """Whether anything was found, taken, written or sent."""
-        return bool(self.found or self.taken or self.written or self.sent)
+        """Whether anything changed here, at the carrier, or in a memory."""
+        return bool(self.own_changes or self.other_changes or self.memories or self.files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileLimits:
+    """The sizes of the files of a device.
+
+    Attributes:
+        most_changes: The number of changes of one file, or of one part of a snapshot.
+        snapshot_after: The number of changes in own files from which a snapshot is worth its size.
+    """
+
+    most_changes: int = MOST_CHANGES
+    snapshot_after: int = SNAPSHOT_AFTER
 
 
 class Syncing:
     """The sync of one device with one carrier.
 
     Args:
-        state: The state of sync; see :meth:`begin`.
+        state: The state of sync.
         carrier: Moves the files.
         replica: The memories of this device.
-        home_key: The key of the home.
+        home_key: The key of the home with which this device joined.
         device_key: The key of this device.
         clock: Returns the current time.
+        limits: The sizes of files.
     """
 
     def __init__(
@@ -92,15 +98,22 @@ class Syncing:
         home_key: bytes,
         device_key: DeviceKey,
         clock: Clock = utc_now,
+        limits: FileLimits | None = None,
     ) -> None:
         self._state = state
         self._carrier = carrier
         self._replica = replica
-        self._home_key = home_key
         self._device_key = device_key
         self._device = device_key.device
+        self._members = Members(state, carrier, home_key, device_key)
         self._now = clock
-        self._clock = HybridClock(self._device, state.latest_stamp())
+        self._clock = HybridClock(self._device)
+        self._limits = limits or FileLimits()
+
+    @property
+    def home_key(self) -> bytes:
+        """The newest key of the home, to be wrapped with a new passphrase after a device was revoked."""
+        return self._members.ring().current.key
 
     def introduce(self, name: str) -> None:
         """Tell the other devices of this one, by the name that a person calls it.
@@ -108,131 +121,192 @@ class Syncing:
         Raises:
             StorageUnavailableError: The carrier cannot be written.
         """
-        nonce = os.urandom(NONCE_BYTES)
-        document = json.dumps({"name": name, "public": self._device_key.public.hex()}).encode()
-        body = nonce + AESGCM(self._home_key).encrypt(nonce, document, self._device.encode())
-        self._carrier.put(f"{DEVICES}/{self._device}", body)
-        self._state.add_device(KnownDevice(device=self._device, name=name, public=self._device_key.public))
+        home_key = self._members.ring().current
+        body = write_introduction(name, home_key, self._device_key)
+        self._carrier.put(introduction_name(self._device), body)
+        self._state.add_device(
+            KnownDevice(
+                device=self._device,
+                name=name,
+                public=self._device_key.public,
+                exchange=self._device_key.exchange_public,
+                key_id=home_key.id,
+            )
+        )
 
     async def run(self) -> SyncReport:
         """Sync once.
 
         Raises:
             StorageError: The carrier, the state or a memory cannot be used; what was done before stays done.
+            SyncError: This device left, was revoked, or was restored from a copy.
         """
-        _, problems = await self._write()
-        found = await self._find()
-        taken, told = await asyncio.to_thread(self._take)
-        written, kept = await self._write()
-        sent = await asyncio.to_thread(self._send)
+        async with self._state.locked():
+            return await self._run()
+
+    async def leave(self) -> None:
+        """Sync a last time, and tell the other devices that this one writes nothing more.
+
+        Raises:
+            StorageError: As for :meth:`run`; call it again.
+            SyncError: As for :meth:`run`.
+        """
+        async with self._state.locked():
+            if self._own().departure is not Departure.LEFT:
+                await self._run()
+                self._sender().pack_last()
+            await asyncio.to_thread(self._sender().flush)
+
+    async def revoke(self, device: str) -> None:
+        """Refuse what a lost device sends from now on, and give the other devices a new key of the home.
+
+        Files of the lost device that this one has not taken yet are refused too: sync first, unless a thief may have
+        written them.
+
+        Args:
+            device: The id of the device. If it was revoked before, the key is renewed once more.
+
+        Raises:
+            NotFoundError: No device has this id.
+            ConflictError: It is this device.
+            StorageError: The carrier or the state cannot be used; the next sync sends what this call could not.
+            SyncError: As for :meth:`run`.
+        """
+        if device == self._device:
+            raise ConflictError("device", "A device cannot revoke itself; let it leave.", device)
+        async with self._state.locked():
+            self._require_member()
+            if self._state.device(device) is None:
+                raise NotFoundError("device", device)
+            self._members.revoke(device)
+            await asyncio.to_thread(self._send, self._carrier.names())
+
+    async def erase(self, keys: Collection[Key]) -> str:
+        """Erase memories on this device and, with the next syncs, on every other one; return the id of the erasure.
+
+        :meth:`SyncState.erasures` says which devices have done it.
+
+        Raises:
+            StorageError: The state or a memory cannot be used; the next sync goes on.
+            SyncError: As for :meth:`run`.
+        """
+        async with self._state.locked():
+            self._require_member()
+            self._clock = HybridClock(self._device, self._state.latest_stamp())
+            deletions = {key: next_versions(self._known_versions(key), self._device) for key in keys}
+            name = secrets.token_hex(_ERASURE_BYTES)
+            now = self._now()
+            stamp = self._clock.tick(int(now.timestamp() * 1000))
+            self._state.erase(erasure_change(name, deletions, stamp, now))
+            await self._erase_texts()
+        return name
+
+    async def _run(self) -> SyncReport:
+        self._require_member()
+        self._clock = HybridClock(self._device, self._state.latest_stamp())
+        problems = await self._erase_texts()
+        await self._write()
+        own_changes = await self._find()
+        names, intake = await asyncio.to_thread(self._take)
+        self._require_member()
+        problems += await self._erase_texts()
+        memories, conflicts = await self._write()
+        files = await asyncio.to_thread(self._send, names)
         return SyncReport(
-            found=found, taken=taken, written=written, sent=sent, problems=[*problems, *told, *kept]
+            own_changes=own_changes,
+            other_changes=intake.count,
+            memories=memories,
+            files=files,
+            problems=[*problems, *intake.problems, *conflicts],
         )
 
+    def _own(self) -> KnownDevice:
+        own = self._state.device(self._device)
+        if own is None:
+            raise SyncError("this device has not joined a home: introduce it first")
+        return own
+
+    def _require_member(self) -> None:
+        own = self._own()
+        if own.departure is Departure.LEFT:
+            raise SyncError("this device has left the home; to sync again, join as a new device")
+        if own.departure is Departure.REVOKED:
+            raise SyncError("another device has revoked this one; to sync again, join as a new device")
+        if self._state.mentions().get(self._device, 0) > own.number:
+            raise SyncError(
+                "this home was restored from a copy: other devices have newer files of it; join as a new device"
+            )
+
+    def _known_versions(self, key: Key) -> list[dict[str, int]]:
+        heads = self._state.heads(key)
+        return [joined([self._state.seen(key).versions, *(each.versions for each in heads)])]
+
+    async def _erase_texts(self) -> list[str]:
+        """Erase the texts that erasures name from the memories and the state; return what is left to do."""
+        keys = self._state.erasing()
+        if keys:
+            await self._replica.erase(keys)
+            self._state.finish_erasing(keys)
+        try:
+            await asyncio.to_thread(self._state.compact)
+        except StorageUnavailableError as error:
+            return [str(error)]
+        return []
+
     async def _find(self) -> int:
-        """Record what is different from what was last seen."""
-        shown, seen = await self._replica.read(), self._state.seen()
-        waiting = set(self._state.pending())
+        """Record what is different from what was last seen; return the number of changes."""
+        rows, seen = await self._replica.read(), self._state.seen_fields()
+        keys = sorted(key for key in {*rows, *seen} if rows.get(key) != seen.get(key))
+        waiting = set(self._state.pending()) if keys else set[Key]()
         changes: list[Change] = []
-        for key in sorted({*shown, *seen}):
-            before, now = seen.get(key, SeenMemory()), shown.get(key)
-            if now == before.fields or (key in waiting and now == self._merged(key).fields):
-                continue  # The second: it was written just before a kill.
+        for key in keys:
+            before, now = self._state.seen(key), rows.get(key)
+            if key in waiting and self._finish_write(key, before, now):
+                continue
             stamp = self._clock.tick(int(self._now().timestamp() * 1000))
             changes.append(found_change(*key, now, before, stamp))
-        noted = {
-            (each.kind, each.name): SeenMemory(
-                fields=shown.get((each.kind, each.name)), told=each.fields, versions=each.versions
-            )
-            for each in changes
-        }
         if changes:
-            self._state.record(changes, noted)
+            states = {
+                (each.kind, each.name): SeenMemory(
+                    fields=rows.get((each.kind, each.name)), as_change=each.fields, versions=each.versions
+                )
+                for each in changes
+            }
+            self._state.record(changes, states)
         return len(changes)
 
-    def _merged(self, key: Key) -> SeenMemory:
-        """Return what the known changes of a memory make."""
+    def _finish_write(self, key: Key, before: SeenMemory, now: Fields | None) -> bool:
+        """Note a memory that was written just before a kill; return whether it was."""
         heads = self._state.heads(key)
-        return _seen_of(key, heads, merged(heads) if heads else None)
+        made = _seen_of(key, heads, merged(heads))
+        if not _shows(now, made.fields, before.fields):
+            return False
+        self._state.written({key: replace(made, fields=now)})
+        return True
 
-    def _take(self) -> tuple[int, list[str]]:
-        """Take the files of all other devices, each chain as far as it is whole; return the changes and problems."""
+    def _take(self) -> tuple[AbstractSet[str], Intake]:
+        """Take what the others have sent; return the names at the carrier, and what was taken."""
         names = self._carrier.names()
-        problems = self._meet(names)
-        heads: dict[str, int] = {}
-        taken = 0
-        for device in self._state.devices():
-            if device.device != self._device:
-                count, told = self._take_chain(device, names, heads)
-                taken += count
-                problems += told
-        numbers = {each.device: each.number for each in self._state.devices()}
-        problems += [
-            f"{device}: its file {number} is missing, but another device has seen it"
-            for device, number in sorted(heads.items())
-            if number > numbers.get(device, 0) and device != self._device
-        ]
-        return taken, problems
+        problems = self._members.learn(names)
+        intake = ChainReader(self._state, self._carrier, self._members.ring(), self._device).take_all(names)
+        intake.problems[:0] = problems
+        now = int(self._now().timestamp() * 1000)
+        for change in intake.changes:
+            self._clock.see(change.stamp, now)
+        return names, intake
 
-    def _meet(self, names: AbstractSet[str]) -> list[str]:
-        """Note the devices that have introduced themselves; return what is wrong with an introduction."""
-        known = {each.device for each in self._state.devices()}
-        problems: list[str] = []
-        for name in sorted(names):
-            folder, _, device = name.partition("/")
-            if folder != DEVICES or device in known:
-                continue
-            try:
-                self._state.add_device(self._introduced(device, self._carrier.get(name) or b""))
-            except SyncFileError as error:
-                problems.append(str(error))
-        return problems
+    def _sender(self) -> Sender:
+        return Sender(
+            self._state,
+            self._carrier,
+            self._members.ring().current,
+            self._device_key,
+            most_changes=self._limits.most_changes,
+            snapshot_after=self._limits.snapshot_after,
+        )
 
-    def _introduced(self, device: str, body: bytes) -> KnownDevice:
-        try:
-            text = AESGCM(self._home_key).decrypt(body[:NONCE_BYTES], body[NONCE_BYTES:], device.encode())
-            document = json.loads(text)
-            name, public = str(document["name"]), bytes.fromhex(document["public"])
-        except (InvalidTag, ValueError, KeyError, TypeError) as error:
-            raise SyncFileError(f"{device}: its introduction is forged or damaged") from error
-        if device_of(public) != device:
-            raise SyncFileError(f"{device}: its introduction is that of another device")
-        return KnownDevice(device=device, name=name, public=public)
-
-    def _take_chain(
-        self, device: KnownDevice, names: AbstractSet[str], heads: dict[str, int]
-    ) -> tuple[int, list[str]]:
-        """Take the files that follow the last one that was taken; note in ``heads`` what their writer had seen."""
-        by_number: dict[int, list[str]] = {}
-        for name in sorted(names):
-            parsed = parse_name(name)
-            if parsed and parsed[0] == device.device and parsed[1] > device.number:
-                by_number.setdefault(parsed[1], []).append(name)
-        taken = 0
-        while (number := device.number + 1) in by_number:
-            place = FilePlace(device=device.device, number=number, previous=device.digest)
-            whole = next(filter(None, (self._read(name, place, device) for name in by_number[number])), None)
-            if whole is None:
-                return taken, [f"{device.name}: its file {number} is forged or damaged"]
-            body, file = whole
-            device = replace(device, number=number, digest=digest_of(body))
-            self._state.take(device, file.changes)
-            taken += len(file.changes)
-            for other, seen in file.heads.items():
-                heads[other] = max(seen, heads.get(other, 0))
-            for change in file.changes:
-                self._clock.see(change.stamp, int(self._now().timestamp() * 1000))
-        if by_number and max(by_number) > device.number:
-            return taken, [f"{device.name}: its file {device.number + 1} is missing"]
-        return taken, []
-
-    def _read(self, name: str, place: FilePlace, device: KnownDevice) -> tuple[bytes, DeviceFile] | None:
-        """Return a file, or ``None`` if this is not the one of its place."""
-        body = self._carrier.get(name) or b""
-        try:
-            return body, read_file(body, place, self._home_key, device.public)
-        except SyncFileError:
-            return None
+    def _send(self, names: AbstractSet[str]) -> int:
+        return self._sender().send(names)
 
     async def _write(self) -> tuple[int, list[str]]:
         """Write the memories that changes of other devices have touched; what changed here meanwhile waits.
@@ -240,9 +314,7 @@ class Syncing:
         A memory may wait for another one that it names, so they are written in the order of their kinds, deletions
         last, and again as long as this gets further.
         """
-        seen = self._state.seen()
-        waiting = [self._pending_write(key, seen.get(key, SeenMemory())) for key in self._state.pending()]
-        waiting.sort(key=lambda each: each.place)
+        waiting = sorted(map(self._pending_write, self._state.pending()), key=lambda each: each.place)
         count = 0
         while waiting:
             left: list[tuple[_PendingWrite, str]] = []
@@ -256,12 +328,15 @@ class Syncing:
             waiting = [each for each, _ in left]
         return count, []
 
-    def _pending_write(self, key: Key, before: SeenMemory) -> "_PendingWrite":
+    def _pending_write(self, key: Key) -> "_PendingWrite":
         heads = self._state.heads(key)
         state = merged(heads)
-        others = [shown_fields(key[0], each.fields) for each in state.others if each.fields is not None]
         return _PendingWrite(
-            key=key, made=_seen_of(key, heads, state), before=before, others=others, by=state.by.stamp.device
+            key=key,
+            made=_seen_of(key, heads, state),
+            before=self._state.seen(key),
+            others=[shown_fields(key[0], each.fields) for each in state.others if each.fields is not None],
+            by=state.by.stamp.device,
         )
 
     async def _write_one(self, each: "_PendingWrite") -> bool:
@@ -277,25 +352,8 @@ class Syncing:
         return now != each.before.fields
 
     def _acting_for(self, device: str) -> AbstractContextManager[object]:
-        names = {each.device: each.name for each in self._state.devices()}
-        return request_context(actor=f"{ACTOR}:{names.get(device, device)}")
-
-    def _send(self) -> int:
-        """Pack what was found in files, and send all files that the carrier does not have."""
-        while changes := self._state.unsent():
-            part = changes[:MOST_CHANGES]
-            devices = {each.device: each for each in self._state.devices()}
-            own = devices.pop(self._device)
-            place = FilePlace(device=self._device, number=own.number + 1, previous=own.digest)
-            heads = {each.device: each.number for each in devices.values() if each.number}
-            body = write_file(DeviceFile(changes=part, heads=heads), place, self._home_key, self._device_key)
-            own = replace(own, number=place.number, digest=digest_of(body))
-            self._state.pack(own, name_of(place, body), body, count=len(part))
-        files = self._state.outbox()
-        for number, name, body in files:
-            self._carrier.put(name, body)
-            self._state.sent(number)
-        return len(files)
+        known = self._state.device(device)
+        return request_context(actor=f"{ACTOR}:{known.name if known else device}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,8 +383,15 @@ class _PendingWrite:
 _ORDER: Final = list(SyncKind)
 
 
-def _seen_of(key: Key, heads: Sequence[Change], state: Merged | None) -> SeenMemory:
+def _seen_of(key: Key, heads: Sequence[Change], state: Merged) -> SeenMemory:
     """Return a memory as it is seen once its state is written."""
-    told = state.fields if state else None
-    fields = None if told is None else shown_fields(key[0], told)
-    return SeenMemory(fields=fields, told=told, versions=joined(each.versions for each in heads))
+    fields = None if state.fields is None else shown_fields(key[0], state.fields)
+    return SeenMemory(fields=fields, as_change=state.fields, versions=joined(each.versions for each in heads))
+
+
+def _shows(now: Fields | None, made: Fields | None, before: Fields | None) -> bool:
+    """Return whether a memory shows a state, but for fields that this release does not know."""
+    if now is None or made is None:
+        return now is made
+    later = made.keys() - now.keys() - (before or {}).keys()
+    return now == {name: value for name, value in made.items() if name not in later}

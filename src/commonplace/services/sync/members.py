@@ -1,0 +1,145 @@
+"""Learning who belongs to a home: introductions, new keys of the home, and devices that were revoked.
+
+Source: ADR 0040.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from commonplace.core.errors import SyncFileError, SyncKeyError
+from commonplace.services.sync import introductions
+from commonplace.services.sync.carriers.carrier import Carrier
+from commonplace.services.sync.device_files import Departure
+from commonplace.services.sync.home_keys import (
+    HomeKey,
+    KeyDocument,
+    KeyRing,
+    document_name,
+    earlier_keys,
+    key_of,
+    parse_document_name,
+    read_document,
+    write_document,
+)
+from commonplace.services.sync.keys import DeviceKey, new_home_key
+from commonplace.services.sync.known_devices import KnownDevice
+from commonplace.services.sync.state import OutboxFile, SyncState
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The devices and the keys of a home, as the carrier shows them.
+
+    Args:
+        state: The state of sync.
+        carrier: Moves the files.
+        first_key: The key of the home with which this device joined.
+        device_key: The key of this device.
+    """
+
+    state: SyncState
+    carrier: Carrier
+    first_key: bytes
+    device_key: DeviceKey
+
+    def ring(self) -> KeyRing:
+        """Return the keys of the home that this device has."""
+        return KeyRing.of(self.first_key, self.state.home_keys())
+
+    def learn(self, names: AbstractSet[str]) -> list[str]:
+        """Note new keys and new devices; return what is wrong with a document or an introduction.
+
+        Args:
+            names: The names of all files at the carrier.
+        """
+        documents = sorted(filter(None, map(parse_document_name, names)))
+        known = {each.rank for each in self.state.home_keys() if each.recipients is not None}
+        new = [rank for rank in documents if rank not in known]
+        for epoch, author in reversed(new):
+            self._open_earlier(epoch, author)
+        problems = self._meet(names)
+        applied = [self._apply(epoch, author, problems) for epoch, author in new]
+        return self._meet(names) if any(applied) else problems
+
+    def _open_earlier(self, epoch: int, author: str) -> None:
+        """Store the keys before a key with which this device joined: the introductions may be sealed with them."""
+        try:
+            document = read_document(self._body(epoch, author), epoch, author, public=None)
+            known = self.ring().by_id(document.key_id)
+            if known is not None:
+                key = HomeKey(key=known.key, epoch=epoch, author=author)
+                self.state.add_home_keys([*earlier_keys(document, key), key])
+        except SyncFileError:
+            return  # It is told when the document is applied.
+
+    def _apply(self, epoch: int, author: str, problems: list[str]) -> bool:
+        """Take a new key, and note which devices must not have it; return whether the document was good."""
+        member = self.state.device(author)
+        if member is None:
+            problems.append(f"{author} made a new key of the home, but has not introduced itself")
+            return False
+        if member.departure is Departure.REVOKED:
+            return False
+        try:
+            document = read_document(self._body(epoch, author), epoch, author, member.public)
+            key = key_of(document, self.ring(), self.device_key)
+            before = earlier_keys(document, key) if key else []
+        except SyncFileError as error:
+            problems.append(str(error))
+            return False
+        if key is None:
+            self.state.add_home_keys([], revoked=[self.device_key.device])
+            return False
+        ring = KeyRing.of(self.first_key, [*self.state.home_keys(), *before, key])
+        self.state.add_home_keys([*before, key], revoked=self._refused(document, ring))
+        return True
+
+    def _refused(self, document: KeyDocument, ring: KeyRing) -> set[str]:
+        """Return the devices that were revoked, and those that joined with an old key unknown to the revoking one."""
+        late = {each.device for each in self.state.devices() if not ring.admits(each.device, each.key_id)}
+        return {*document.revoked, *late} - {self.device_key.device}
+
+    def _meet(self, names: AbstractSet[str]) -> list[str]:
+        """Note the devices that have introduced themselves; return what is wrong with an introduction."""
+        known = {each.device for each in self.state.devices()}
+        ring = self.ring()
+        problems: list[str] = []
+        for name in sorted(names):
+            folder, _, device = name.partition("/")
+            if folder != introductions.FOLDER or device in known:
+                continue
+            try:
+                self._add(introductions.read_introduction(device, self.carrier.get(name) or b"", ring), ring)
+            except SyncFileError as error:
+                problems.append(str(error))
+        return problems
+
+    def _add(self, device: KnownDevice, ring: KeyRing) -> None:
+        if not ring.admits(device.device, device.key_id):
+            raise SyncKeyError(
+                f"{device.name} joined with a key of the home that is no longer valid; it must join again"
+            )
+        self.state.add_device(device)
+
+    def revoke(self, device: str) -> None:
+        """Make a new key of the home, for all members but one."""
+        own, ring = self.device_key.device, self.ring()
+        members = {each.device: each for each in self.state.devices() if each.is_member}
+        recipients = {each.device: each.exchange for each in members.values() if each.device != device}
+        key = HomeKey(
+            key=new_home_key(),
+            epoch=ring.current.epoch + 1,
+            author=own,
+            recipients=frozenset(recipients),
+        )
+        revoked = {device, *self._revoked(self.state.devices())}
+        body = write_document(key, ring.keys, recipients, revoked, self.device_key)
+        document = OutboxFile(None, document_name(key), body)
+        self.state.add_home_keys([*ring.keys, key], revoked=revoked, document=document)
+
+    def _revoked(self, devices: Iterable[KnownDevice]) -> set[str]:
+        return {each.device for each in devices if each.departure is Departure.REVOKED}
+
+    def _body(self, epoch: int, author: str) -> bytes:
+        return self.carrier.get(document_name(HomeKey(key=b"", epoch=epoch, author=author))) or b""
