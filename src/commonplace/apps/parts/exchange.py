@@ -28,12 +28,12 @@ class AppExchange:
     def __init__(self, store: Store[AppStatements]) -> None:
         self._store = store
 
-    async def read(self) -> dict[str, Fields]:
+    async def read(self) -> Mapping[str, Fields]:
         """Return the fields of every digest by its name."""
         rows = await self._store.reads.exchanged_memories(app_id=None)
         return {_name_of(row): _fields_of(row) for row in rows}
 
-    async def ids(self) -> dict[str, int]:
+    async def ids(self) -> Mapping[str, int]:
         """Return the id of every digest by its name."""
         rows = await self._store.reads.exchanged_memories(app_id=None)
         return {_name_of(row): row["id"] for row in rows}

@@ -14,12 +14,12 @@ from commonplace.core.text import plural
 from commonplace.services.erasure.erasing import (
     ErasureReceipt,
     Preview,
-    erase,
     preview,
     whole_tenant,
 )
 from commonplace.services.erasure.selection import By, Selection
 from commonplace.services.erasure.wording import lines_of
+from commonplace.services.sync.erasing import erase_everywhere
 
 app = typer.Typer(add_completion=False)
 
@@ -90,7 +90,8 @@ async def erase_memories(
     """Delete permanently all memories about a subject, or from a source, a session or a tenant.
 
     The command shows what it found and asks for confirmation. After the deletion, it searches all tables and files of
-    the home for the erased texts and prints where they remain, such as in backups. Erasing cannot be undone.
+    the home for the erased texts and prints where they remain, such as in backups. Erasing cannot be undone. If the
+    home syncs, the other devices erase them too: see `commonplace sync status`.
     """
     configured = settings()
     selection = _selection(subject, source, session, tenant, with_derived=not keep_derived)
@@ -109,5 +110,5 @@ async def erase_memories(
         typer.echo(shown.text)
         if not await confirmed("Erase these memories permanently?"):
             return Answer(None, "No memory was erased.")
-    receipt = await erase(configured, selection)
+    receipt = await erase_everywhere(configured, selection)
     return Answer({"erased": not nothing, "receipt": receipt}, _describe(receipt, nothing or "Erased:"))

@@ -109,11 +109,33 @@ async def status() -> Answer:
 
 
 @plain()
-async def leave() -> Answer:
-    """Stop syncing this device. Its memories stay, here and on the other devices."""
+async def leave(
+    *,
+    here: Annotated[
+        bool, typer.Option("--here", help="Only forget it here, as when the target is lost.")
+    ] = False,
+) -> Answer:
+    """Stop syncing this device, after a last sync. Its memories stay, here and on the other devices."""
     async with SyncedHome.open(settings()) as home:
-        home.leave()
+        await home.leave(only_here=here)
     return Answer({"left": True}, "This device has left. Its memories stay.")
+
+
+@plain()
+async def revoke(
+    device: Annotated[str, typer.Argument(metavar="DEVICE", help="Name or id of a lost device.")],
+    *,
+    passphrase_file: PassphraseOption = None,
+) -> Answer:
+    """Refuse what a lost device writes from now on, and give the home a new key and a new passphrase.
+
+    Your other devices get the new key with their next sync. Who has the lost device still has the memories that were on
+    it, and can read the files that were at the target until now.
+    """
+    passphrase = _line_of(passphrase_file) if passphrase_file else _asked(is_new=True)
+    async with SyncedHome.open(settings()) as home:
+        gone = await home.revoke(device, passphrase=passphrase)
+    return Answer({"device": gone.device, "name": gone.name}, f"{gone.name} is revoked.")
 
 
 async def _begin(
@@ -181,8 +203,8 @@ def _print_report(out: Console, report: SyncReport) -> None:
         out.print("Nothing new.")
         return
     out.print(
-        f"{plural(report.found, 'change')} of this device, {report.taken:,} of others; "
-        f"{plural(report.written, 'memory', 'memories')} changed here, {plural(report.sent, 'file')} sent"
+        f"{plural(report.own_changes, 'change')} of this device, {report.other_changes:,} of others; "
+        f"{plural(report.memories, 'memory', 'memories')} changed here, {plural(report.files, 'file')} sent"
     )
     _print_problems(out, report.problems)
 
@@ -194,13 +216,25 @@ def _print_status(out: Console, seen: SyncStatus) -> None:
     else:
         out.print(f"Last sync with news: {seen.last.at:%Y-%m-%d %H:%M} UTC")
     rows = [
-        (each.name + (" (this one)" if each.device == seen.device else ""), each.device, each.number)
+        (
+            each.name + (" (this one)" if each.device == seen.device else ""),
+            each.device,
+            each.departure or "syncs",
+            each.number,
+        )
         for each in seen.devices
     ]
-    out.print(table("device", "id", "files", rows=rows))
-    if seen.unsent or seen.unwritten:
+    out.print(table("device", "id", "state", "files", rows=rows))
+    if seen.is_waiting:
+        out.print("Changes of this device wait to be sent.")
+    if seen.unwritten:
+        out.print(f"{plural(seen.unwritten, 'memory waits', 'memories wait')} to be written here.")
+    names = {each.device: each.name for each in seen.devices}
+    for erasure in seen.erasures:
+        waiting = ", ".join(sorted(names.get(each, each) for each in erasure.waiting))
+        count = plural(erasure.count, "memory", "memories")
         out.print(
-            f"{seen.unsent:,} changes wait to be sent, {seen.unwritten:,} memories wait to be written here."
+            f"Erasure of {count} on {erasure.at}: {f'waits for {shown(waiting)}' if waiting else 'done'}"
         )
     _print_problems(out, seen.last.problems if seen.last else [])
 

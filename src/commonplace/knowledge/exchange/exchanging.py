@@ -35,7 +35,7 @@ class Exchange:
     def __init__(self, session: KnowledgeSession) -> None:
         self._session = session
 
-    async def read(self) -> dict[Key, Fields]:
+    async def read(self) -> Mapping[Key, Fields]:
         """Return the fields of every row that travels: all but forgotten and expired memories.
 
         Facts that wait for a rival compete first, because the rival may have been forgotten.
@@ -60,6 +60,12 @@ class Exchange:
             for row in each
             if (fields := _fields(kind, row)) is not None
         }
+
+    async def names(self) -> set[Key]:
+        """Return the kind and the id of every fact, rule, episode and entity, in any state."""
+        async with self._session.reading() as sql:
+            rows = await sql.exchanged_names()
+        return {(ExchangeKind(row["kind"]), str(row["id"])) for row in rows}
 
     async def write(
         self,

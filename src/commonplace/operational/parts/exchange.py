@@ -1,7 +1,7 @@
 """Memories as other devices of the same owner have them."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,12 +33,12 @@ class OperationalExchange:
     def __init__(self, store: Store[OperationalStatements]) -> None:
         self._store = store
 
-    async def read(self) -> dict[str, Fields]:
+    async def read(self) -> Mapping[str, Fields]:
         """Return the fields of every memory by its name."""
         rows = await self._store.reads.exchanged_memories(category=None, service=None)
         return {name: shown for name, (_, shown) in _by_name(rows).items()}
 
-    async def ids(self) -> dict[str, int]:
+    async def ids(self) -> Mapping[str, int]:
         """Return the id of every memory by its name."""
         rows = await self._store.reads.exchanged_memories(category=None, service=None)
         return {name: memory_id for name, (memory_id, _) in _by_name(rows).items()}

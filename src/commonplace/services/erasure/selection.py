@@ -9,6 +9,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
+from commonplace.core.request_context import DEFAULT_TENANT
+
 ERASED: Final = "[erased]"
 """The text that replaces redacted text."""
 
@@ -44,6 +46,11 @@ class Selection:
     tenant: str | None = None
     with_derived: bool = True
     rows: Mapping[str, Collection[str]] = field(default_factory=dict[str, Collection[str]])
+
+    @property
+    def is_of_installation(self) -> bool:
+        """Whether it reaches the memories that belong to no other tenant."""
+        return self.tenant in (None, DEFAULT_TENANT) and (self.by, self.value) != (By.TENANT, self.tenant)
 
     @cached_property
     def pattern(self) -> str | None:

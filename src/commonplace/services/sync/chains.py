@@ -6,7 +6,7 @@ before it held. Those files may be gone.
 Source: ADR 0040.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
@@ -15,6 +15,7 @@ from commonplace.services.sync.carriers.carrier import Carrier
 from commonplace.services.sync.changes import Change
 from commonplace.services.sync.device_files import (
     SNAPSHOT,
+    Departure,
     DeviceFile,
     FileName,
     FilePlace,
@@ -73,6 +74,27 @@ class ChainReader:
         intake.problems += self._unseen_files()
         return intake
 
+    def has_newer_own_file(self, names: AbstractSet[str]) -> bool:
+        """Return whether the carrier has a file that this device signed after its latest one: its state is a copy."""
+        own = self.state.device(self.own)
+        files = [each for each in map(parse_name, sorted(names)) if each and each.device == self.own]
+        if own is None:
+            return False
+        next_place = FilePlace(device=self.own, number=own.number + 1, previous=own.digest)
+        snapshots = [
+            FilePlace(device=self.own, number=each.number, previous=SNAPSHOT)
+            for each in files
+            if each.is_snapshot and each.number > own.number
+        ]
+        return any(self._is_there(place, files, own) for place in (next_place, *snapshots))
+
+    def _is_there(self, place: FilePlace, files: Iterable[FileName], device: KnownDevice) -> bool:
+        try:
+            self._read(place, files, device)
+        except SyncFileError:
+            return False
+        return True
+
     def _take_chain(self, device: str, files: Iterable[FileName], intake: Intake) -> None:
         member = self.state.device(device)
         if member is None or not member.is_member:
@@ -85,14 +107,14 @@ class ChainReader:
                 member = self._take_snapshot(member, start, later, intake)
                 break
             except SyncFileError as error:
-                reason = reason or _problem(member, start, error)
-        while member.number + 1 in {each.number for each in later}:
+                reason = reason or f"{member.name}: {error}"
+        while member.is_member and member.number + 1 in {each.number for each in later}:
             try:
                 member = self._take_next(member, later, intake)
             except SyncFileError as error:
-                reason = _problem(member, member.number + 1, error)
+                reason = f"{member.name}: {error}"
                 break
-        if any(each.number > member.number for each in later):
+        if member.is_member and any(each.number > member.number for each in later):
             intake.problems.append(reason or f"{member.name}: its file {member.number + 1} is missing")
 
     def _take_snapshot(
@@ -103,7 +125,7 @@ class ChainReader:
         body, file = self._read(place, files, device)
         parts = [file]
         if file.part is None or file.part.place != 0:
-            raise SyncFileError("it is no beginning of a snapshot")
+            raise SyncFileError(f"its file {start} is no beginning of a snapshot")
         for index in range(1, file.part.total):
             place = FilePlace(device=device.device, number=start + index, previous=digest_of(body))
             body, file = self._read(place, files, device)
@@ -118,7 +140,7 @@ class ChainReader:
     def _take(self, device: KnownDevice, files: list[DeviceFile], intake: Intake) -> KnownDevice:
         intake.count += self.state.take(device, files, own=self.own)
         intake.changes += [change for file in files for change in file.changes]
-        return device
+        return replace(device, departure=Departure.LEFT) if files[-1].is_last else device
 
     def _read(
         self, place: FilePlace, files: Iterable[FileName], device: KnownDevice
@@ -128,7 +150,7 @@ class ChainReader:
         Raises:
             SyncFileError: There is no good file for this place.
         """
-        errors: list[SyncFileError] = []
+        errors: list[Exception] = []
         for name in files:
             if name.number != place.number:
                 continue
@@ -139,8 +161,7 @@ class ChainReader:
                 return body, read_file(body, place, self.ring, device.public)
             except SyncFileError as error:
                 errors.append(error)
-        waiting = [each for each in errors if isinstance(each, SyncReleaseError | SyncKeyError)]
-        raise next(iter([*waiting, *errors, SyncMissingError()]))
+        raise SyncFileError(f"its file {place.number} {_state_of(errors)}")
 
     def _unseen_files(self) -> list[str]:
         """Return the files that another device has taken and this one has not, of members of the home."""
@@ -152,21 +173,12 @@ class ChainReader:
         ]
 
 
-class SyncMissingError(SyncFileError):
-    """No file of a place is at the carrier."""
-
-    def __init__(self) -> None:
-        super().__init__("the file is missing")
-
-
-def _problem(device: KnownDevice, number: int, error: SyncFileError) -> str:
-    subject = f"{device.name}: its file {number}"
-    match error:
-        case SyncMissingError():
-            return f"{subject} is missing"
-        case SyncReleaseError():
-            return f"{subject} was written by a later release; update commonplace on this device"
-        case SyncKeyError():
-            return f"{subject} is sealed with a new key of the home that has not arrived yet"
-        case _:
-            return f"{subject} is forged or damaged"
+def _state_of(errors: Collection[Exception]) -> str:
+    """Return what is the matter with a place, from the errors of the files that claim it."""
+    if not errors:
+        return "is missing"
+    if any(isinstance(each, SyncReleaseError) for each in errors):
+        return "was written by a later release; update commonplace on this device"
+    if any(isinstance(each, SyncKeyError) for each in errors):
+        return "is sealed with a new key of the home that has not arrived yet"
+    return "is forged or damaged"

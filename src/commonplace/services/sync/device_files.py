@@ -14,7 +14,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
@@ -110,6 +110,8 @@ class DeviceFile:
         changes: The changes, in the order in which they were made; those of a snapshot by kind and name.
         heads: The latest file of each other device whose changes the writer had taken.
         departures: The devices that left or were revoked, as far as the writer knows.
+        receipts: In a snapshot, the devices that have done each erasure, and those that have taken all changes of
+            each device that left.
         part: Set if the file is a part of a snapshot.
         is_last: Whether the device leaves with this file.
     """
@@ -117,6 +119,7 @@ class DeviceFile:
     changes: Sequence[Change]
     heads: Mapping[str, FileHead]
     departures: Mapping[str, Departure] = field(default_factory=dict[str, Departure])
+    receipts: Mapping[str, Collection[str]] = field(default_factory=dict[str, Collection[str]])
     part: SnapshotPart | None = None
     is_last: bool = False
 
@@ -144,6 +147,7 @@ def write_file(file: DeviceFile, place: FilePlace, home_key: HomeKey, device_key
     head = {
         "heads": dict(sorted(file.heads.items())),
         "departures": dict(sorted(file.departures.items())),
+        "receipts": {subject: sorted(devices) for subject, devices in sorted(file.receipts.items())},
         "part": file.part,
         "last": file.is_last,
     }
@@ -206,6 +210,7 @@ def _parsed(text: str) -> DeviceFile:
         changes=[Change.from_json(line) for line in lines],
         heads={str(device): FileHead(int(each[0]), str(each[1])) for device, each in head["heads"].items()},
         departures={str(device): Departure(each) for device, each in head["departures"].items()},
+        receipts={str(subject): frozenset(map(str, each)) for subject, each in head["receipts"].items()},
         part=None if head["part"] is None else SnapshotPart(int(head["part"][0]), int(head["part"][1])),
         is_last=bool(head["last"]),
     )

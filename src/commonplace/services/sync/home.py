@@ -23,10 +23,18 @@ from commonplace.services.opening import OpenedMemories
 from commonplace.services.sync.carriers.carrier import Carrier
 from commonplace.services.sync.carriers.targets import SyncTarget, carrier_at
 from commonplace.services.sync.changes import Fields
-from commonplace.services.sync.keys import DeviceKey, new_home_key, unwrapped, wrapped
+from commonplace.services.sync.erasures import ErasureStatus, Key
+from commonplace.services.sync.keys import (
+    DeviceKey,
+    new_home_key,
+    require_passphrase,
+    unwrapped,
+    wrapped,
+)
+from commonplace.services.sync.known_devices import KnownDevice
 from commonplace.services.sync.replica import Replica
 from commonplace.services.sync.replicas.home import HomeReplica
-from commonplace.services.sync.state import FILE, Key, KnownDevice, SyncState
+from commonplace.services.sync.state import FILE, SyncState
 from commonplace.services.sync.syncing import Syncing, SyncReport
 from commonplace.storage.backup.copies import SYNC
 from commonplace.storage.file_locks import FileLock
@@ -70,16 +78,18 @@ class SyncStatus:
         target: Where the files are.
         device: The id of this device.
         devices: All devices of the home, this one too.
-        unsent: The number of changes that wait to be sent.
+        is_waiting: Whether changes wait to be sent.
         unwritten: The number of memories that wait to be written here.
-        last: The last sync; ``None`` before the first.
+        erasures: How far the erasures are, on each device.
+        last: The last sync with news; ``None`` before the first.
     """
 
     target: str
     device: str
     devices: Sequence[KnownDevice]
-    unsent: int
+    is_waiting: bool
     unwritten: int
+    erasures: Sequence[ErasureStatus]
     last: LastSync | None
 
 
@@ -192,8 +202,9 @@ class SyncedHome:
             target=self._target.address,
             device=self._device_key.device,
             devices=self._state.devices(),
-            unsent=len(self._state.unsent()) + len(self._state.outbox()),
+            is_waiting=bool(self._state.unsent(1) or self._state.outbox()),
             unwritten=len(self._state.pending()),
+            erasures=self._state.erasures(),
             last=_last_of(last) if last else None,
         )
 
@@ -218,33 +229,88 @@ class SyncedHome:
         lock = FileLock(self._settings.home / FOLDER / LOCK)
         with lock:
             await asyncio.to_thread(lock.require, timeout_s=wait_s)
-            async with AsyncExitStack() as stack:
-                opened = await OpenedMemories.open(
-                    stack, self._settings, knowledge=knowledge, besides=("workspace",)
-                )
-                replica: Replica = HomeReplica(opened, self._settings)
-                if not deletes_many:
-                    replica = _Guarded(replica, self._state)
+            async with self._reading(knowledge, deletes_many=deletes_many) as replica:
                 report = await self._syncing(replica).run()
         last = {"at": format_timestamp(self._clock()), "problems": list(report.problems)}
         if report.is_news or list(report.problems) != self._last_problems():
             self._state.keep_own({_LAST: json.dumps(last).encode()})
         return report
 
-    def leave(self) -> None:
-        """Forget that the home syncs; all memories stay, here and elsewhere."""
+    async def leave(self, *, only_here: bool = False) -> None:
+        """Sync a last time, tell the other devices, and forget that the home syncs; all memories stay.
+
+        Args:
+            only_here: Whether to forget it without a last sync, as when the target is lost.
+
+        Raises:
+            StorageError: The target, the state or a memory cannot be used; the home still syncs.
+        """
+        if not only_here:
+            async with self._reading() as replica:
+                await self._syncing(replica).leave()
         self._state.close()
         forget_sync(self._settings.home)
+
+    async def revoke(self, device: str, *, passphrase: str) -> KnownDevice:
+        """Refuse what a lost device writes from now on, and change the key and the passphrase of the home.
+
+        Args:
+            device: Its id, or its name.
+            passphrase: The new passphrase, with which devices join from now on.
+
+        Raises:
+            NotFoundError: There is no such device.
+            ConflictError: Several devices have the name, or it is this one.
+            InvalidInputError: The passphrase is too short.
+            StorageError: The target or the state cannot be used; call it again.
+        """
+        require_passphrase(passphrase)
+        matches = [each for each in self._state.devices() if device in {each.device, each.name}]
+        if not matches:
+            raise NotFoundError("device", device)
+        if len(matches) > 1:
+            several = ", ".join(each.device for each in matches)
+            raise ConflictError("device", f"Several devices have this name. Give an id: {several}.", device)
+        syncing = self._syncing(_Nothing())
+        await syncing.revoke(matches[0].device)
+        document = await asyncio.to_thread(wrapped, syncing.home_key, passphrase)
+        carrier = self._carrier()
+        await asyncio.to_thread(carrier.delete, HOME_KEY_FILE)
+        await asyncio.to_thread(carrier.put, HOME_KEY_FILE, document)
+        return matches[0]
+
+    async def erase(self, keys: Collection[Key]) -> None:
+        """Have every device erase memories that were erased here, with the next syncs.
+
+        Raises:
+            StorageError: The state cannot be used.
+        """
+        await self._syncing(_Nothing()).erase(keys)
+
+    @asynccontextmanager
+    async def _reading(
+        self, knowledge: KnowledgeMemory | None = None, *, deletes_many: bool = False
+    ) -> AsyncGenerator[Replica]:
+        """Open the memories of the home."""
+        async with AsyncExitStack() as stack:
+            opened = await OpenedMemories.open(
+                stack, self._settings, knowledge=knowledge, besides=("workspace",)
+            )
+            replica: Replica = HomeReplica(opened, self._settings)
+            yield replica if deletes_many else _Guarded(replica, self._state)
 
     def _syncing(self, replica: Replica) -> Syncing:
         return Syncing(
             self._state,
-            carrier_at(self._target, self._settings.home / FOLDER),
+            self._carrier(),
             replica,
             home_key=self._own(_HOME_KEY),
             device_key=self._device_key,
             clock=self._clock,
         )
+
+    def _carrier(self) -> Carrier:
+        return carrier_at(self._target, self._settings.home / FOLDER)
 
     def _own(self, name: str) -> bytes:
         value = self._state.own(name)
@@ -303,7 +369,7 @@ class _Guarded:
             SyncError: Most memories are gone since the last sync.
         """
         rows = await self._replica.read()
-        seen = [key for key, memory in self._state.seen().items() if memory.fields is not None]
+        seen = [key for key, fields in self._state.seen_fields().items() if fields is not None]
         gone = sum(key not in rows for key in seen)
         if gone > FEW and gone > len(seen) / 2:
             raise SyncError(

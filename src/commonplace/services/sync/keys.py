@@ -89,15 +89,24 @@ def new_home_key() -> bytes:
     return AESGCM.generate_key(bit_length=8 * KEY_BYTES)
 
 
+def require_passphrase(passphrase: str) -> None:
+    """Refuse a passphrase that a thief could guess.
+
+    Raises:
+        InvalidInputError: It has fewer than 12 characters.
+    """
+    if len(passphrase) < LEAST_PASSPHRASE_CHARS:
+        form = f"at least {LEAST_PASSPHRASE_CHARS} characters, such as four words"
+        raise InvalidInputError("passphrase", form, f"{len(passphrase)} characters")
+
+
 def wrapped(home_key: bytes, passphrase: str) -> bytes:
     """Return the key of a home as a JSON document that the passphrase opens.
 
     Raises:
         InvalidInputError: The passphrase has fewer than 12 characters.
     """
-    if len(passphrase) < LEAST_PASSPHRASE_CHARS:
-        form = f"at least {LEAST_PASSPHRASE_CHARS} characters, such as four words"
-        raise InvalidInputError("passphrase", form, f"{len(passphrase)} characters")
+    require_passphrase(passphrase)
     salt, nonce = os.urandom(SALT_BYTES), os.urandom(NONCE_BYTES)
     sealed = AESGCM(_derived(passphrase, salt)).encrypt(nonce, home_key, _WRAPPING)
     document = {"format": 1, "scrypt": SCRYPT_COST, "salt": _text(salt), "key": _text(nonce + sealed)}

@@ -5,7 +5,7 @@ Source: ADR 0040.
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commonplace.core.errors import SyncFileError, SyncKeyError
 from commonplace.services.sync import introductions
@@ -59,8 +59,19 @@ class Members:
         for epoch, author in reversed(new):
             self._open_earlier(epoch, author)
         problems = self._meet(names)
-        applied = [self._apply(epoch, author, problems) for epoch, author in new]
-        return self._meet(names) if any(applied) else problems
+        refusals: list[str] = []
+        if sum(self._apply(epoch, author, refusals) for epoch, author in new):
+            problems = self._meet(names)
+        return [*refusals, *problems, *self._exposed_key()]
+
+    def _exposed_key(self) -> list[str]:
+        """Return the problem that a device has the newest key though another one has revoked it meanwhile."""
+        recipients = self.ring().current.recipients or frozenset()
+        return [
+            f"{each.name} was revoked, but has the newest key of the home: revoke it once more"
+            for each in self.state.devices()
+            if each.departure is Departure.REVOKED and each.device in recipients
+        ]
 
     def _open_earlier(self, epoch: int, author: str) -> None:
         """Store the keys before a key with which this device joined: the introductions may be sealed with them."""
@@ -116,11 +127,12 @@ class Members:
         return problems
 
     def _add(self, device: KnownDevice, ring: KeyRing) -> None:
-        if not ring.admits(device.device, device.key_id):
+        is_admitted = ring.admits(device.device, device.key_id)
+        self.state.add_device(device if is_admitted else replace(device, departure=Departure.REVOKED))
+        if not is_admitted:
             raise SyncKeyError(
                 f"{device.name} joined with a key of the home that is no longer valid; it must join again"
             )
-        self.state.add_device(device)
 
     def revoke(self, device: str) -> None:
         """Make a new key of the home, for all members but one."""

@@ -136,6 +136,7 @@ class Sender:
                 changes=changes,
                 heads={each.device: each.head for each in others if each.number},
                 departures=_departures(others),
+                receipts=self.state.receipts(own.device),
                 part=SnapshotPart(index, len(chunks)),
             )
             body = write_file(file, place, self.home_key, self.device_key)
@@ -149,17 +150,21 @@ class Sender:
         return own, list(devices.values())
 
     def _clean(self, names: AbstractSet[str]) -> None:
-        """Delete the files for which this device's latest snapshot stands: older own ones, and those of who left."""
+        """Delete own files before the latest snapshot, files that all refuse, and files that all members have taken."""
         start = self.state.snapshot_start()
         own, others = self._devices()
-        departed = {each.device for each in others if not each.is_member}
+        members = {each.device for each in others if each.is_member}
+        receipts = self.state.receipts(own.device)
+        over = {
+            each.device
+            for each in others
+            if each.departure is Departure.REVOKED or members <= receipts.get(each.device, frozenset[str]())
+        } - members
         for name in sorted(names):
             file = parse_name(name)
-            if file is None:
-                continue
-            if (file.device == own.device and file.number < start) or (start and file.device in departed):
+            if file and (file.device in over or (file.device == own.device and file.number < start)):
                 self.carrier.delete(name)
-        self.state.note_erasures(own.device)
+        self.state.sign_receipts(own.device)
 
 
 def _departures(devices: Sequence[KnownDevice]) -> dict[str, Departure]:

@@ -113,6 +113,8 @@ class SyncState:
                 "INSERT OR IGNORE INTO devices (device, name, public, exchange, key_id) VALUES (?, ?, ?, ?, ?)",
                 (device.device, device.name, device.public, device.exchange, device.key_id),
             )
+            if device.departure is not None:
+                _depart(sql, {device.device: device.departure})
 
     def home_keys(self) -> list[HomeKey]:
         """Return the keys of the home that documents brought, and those before them."""
@@ -210,8 +212,7 @@ class SyncState:
                     "DO UPDATE SET number = max(number, excluded.number)",
                     (other, head.number),
                 )
-            if last.part is not None:
-                _note_erasures(sql, device.device, [change for file in files for change in file.changes])
+            _put_receipts(sql, last.receipts)
             _depart(sql, last.departures)
             if last.is_last:
                 _depart(sql, {device.device: Departure.LEFT})
@@ -321,30 +322,36 @@ class SyncState:
         with self._file.writing() as sql:
             state_rows.drop_own(sql, state_rows.COMPACTION_DUE)
 
-    def note_erasures(self, own: str) -> None:
+    def sign_receipts(self, own: str) -> None:
         """Note that the carrier has no file of this device any more that held the text of a known erasure."""
-        with self._file.reading() as sql:
-            (count,) = sql.execute("SELECT count(*) FROM erased_on WHERE device = ?", (own,)).fetchone()
-            erasures = state_rows.erasures_of(sql)
-        if count < len(erasures):
+        receipts = self.receipts(own)
+        if receipts != self.receipts():
             with self._file.writing() as sql:
-                _note_erasures(sql, own, erasures)
+                _put_receipts(sql, receipts)
+
+    def receipts(self, *more: str) -> dict[str, frozenset[str]]:
+        """Return the devices that have done each erasure or taken all of each device that left, and ``more``."""
+        with self._file.reading() as sql:
+            rows = sql.execute("SELECT subject, device FROM receipts").fetchall()
+            left = sql.execute("SELECT device FROM devices WHERE departure = ?", (Departure.LEFT,)).fetchall()
+            subjects = [*(each.name for each in state_rows.erasures_of(sql)), *(device for (device,) in left)]
+        return {
+            subject: frozenset({*more, *(device for each, device in rows if each == subject)})
+            for subject in subjects
+        }
 
     def erasures(self) -> list[ErasureStatus]:
         """Return how far each erasure is, the earliest first."""
         members = {each.device for each in self.devices() if each.is_member}
+        done = self.receipts()
         with self._file.reading() as sql:
             erasures = sorted(state_rows.erasures_of(sql), key=lambda each: each.stamp)
-            rows = sql.execute("SELECT erasure, device FROM erased_on").fetchall()
-        done: dict[str, set[str]] = {each.name: set() for each in erasures}
-        for erasure, device in rows:
-            done.setdefault(erasure, set()).add(device)
         return [
             ErasureStatus(
                 name=each.name,
                 at=str((each.fields or {})["at"]),
                 count=len((each.fields or {})["keys"]),
-                done=frozenset(done[each.name]),
+                done=done[each.name],
                 waiting=frozenset(members - done[each.name]),
             )
             for each in erasures
@@ -369,10 +376,10 @@ def _depart(sql: sqlite3.Connection, departures: Mapping[str, Departure]) -> Non
         state_rows.put_own(sql, state_rows.SNAPSHOT_DUE, b"1")
 
 
-def _note_erasures(sql: sqlite3.Connection, device: str, changes: Iterable[Change]) -> None:
+def _put_receipts(sql: sqlite3.Connection, receipts: Mapping[str, Collection[str]]) -> None:
     sql.executemany(
-        "INSERT OR IGNORE INTO erased_on VALUES (?, ?)",
-        [(each.name, device) for each in changes if each.kind is SyncKind.ERASURE],
+        "INSERT OR IGNORE INTO receipts VALUES (?, ?)",
+        [(subject, device) for subject, devices in receipts.items() for device in devices],
     )
 
 

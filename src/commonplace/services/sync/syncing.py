@@ -37,6 +37,9 @@ ACTOR: Final = "sync"
 """The actor of what sync writes, with the name of the device from which it came."""
 
 _ERASURE_BYTES: Final = 16
+_RESTORED: Final = (
+    "this home was restored from a copy, for it has sent more files than it knows: join as a new device"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,9 +236,7 @@ class Syncing:
         if own.departure is Departure.REVOKED:
             raise SyncError("another device has revoked this one; to sync again, join as a new device")
         if self._state.mentions().get(self._device, 0) > own.number:
-            raise SyncError(
-                "this home was restored from a copy: other devices have newer files of it; join as a new device"
-            )
+            raise SyncError(_RESTORED)
 
     def _known_versions(self, key: Key) -> list[dict[str, int]]:
         heads = self._state.heads(key)
@@ -288,7 +289,10 @@ class Syncing:
         """Take what the others have sent; return the names at the carrier, and what was taken."""
         names = self._carrier.names()
         problems = self._members.learn(names)
-        intake = ChainReader(self._state, self._carrier, self._members.ring(), self._device).take_all(names)
+        reader = ChainReader(self._state, self._carrier, self._members.ring(), self._device)
+        if reader.has_newer_own_file(names):
+            raise SyncError(_RESTORED)
+        intake = reader.take_all(names)
         intake.problems[:0] = problems
         now = int(self._now().timestamp() * 1000)
         for change in intake.changes:
@@ -314,7 +318,11 @@ class Syncing:
         A memory may wait for another one that it names, so they are written in the order of their kinds, deletions
         last, and again as long as this gets further.
         """
-        waiting = sorted(map(self._pending_write, self._state.pending()), key=lambda each: each.place)
+        pending = sorted(map(self._pending_write, self._state.pending()), key=lambda each: each.place)
+        same = {each.key: each.made for each in pending if each.is_same}
+        if same:
+            self._state.written(same)
+        waiting = [each for each in pending if not each.is_same]
         count = 0
         while waiting:
             left: list[tuple[_PendingWrite, str]] = []
@@ -340,10 +348,7 @@ class Syncing:
         )
 
     async def _write_one(self, each: "_PendingWrite") -> bool:
-        """Write a memory, in the name of the device whose change holds; return whether it had to be written."""
-        if each.made.fields == each.before.fields and not each.others:
-            self._state.written({each.key: each.made})
-            return False
+        """Write a memory, in the name of the device whose change holds; return whether it shows something else now."""
         with self._acting_for(each.by):
             now = await self._replica.write(
                 each.key, each.made.fields, seen=each.before.fields, others=each.others
@@ -372,6 +377,11 @@ class _PendingWrite:
     before: SeenMemory
     others: Sequence[Fields]
     by: str
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the memory shows this state already, and nothing lost against it."""
+        return self.made.fields == self.before.fields and not self.others
 
     @property
     def place(self) -> tuple[bool, int, str]:

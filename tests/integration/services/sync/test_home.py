@@ -16,9 +16,12 @@ from commonplace.core.errors import (
 )
 from commonplace.core.settings import Settings
 from commonplace.knowledge import Validity
+from commonplace.services.erasure.erasing import preview
+from commonplace.services.erasure.selection import By, Selection
 from commonplace.services.opening import Memories
 from commonplace.services.sync.background import sync_in_background
 from commonplace.services.sync.carriers.targets import SyncTarget
+from commonplace.services.sync.erasing import erase_everywhere
 from commonplace.services.sync.home import (
     FOLDER,
     SyncedHome,
@@ -57,7 +60,7 @@ class Home:
     async def leave(self) -> None:
         """Leave the target."""
         async with SyncedHome.open(self.settings) as home:
-            home.leave()
+            await home.leave()
 
     async def facts(self) -> list[str]:
         """The texts of the current facts."""
@@ -105,7 +108,7 @@ async def test_all_memories_of_both_homes_are_joined(homes: list[Home], target: 
         assert lesson.observation == "Takes 60s"
     status = await laptop.status()
     assert [each.name for each in status.devices] in (["laptop", "server"], ["server", "laptop"])
-    assert (status.unsent, status.unwritten, status.last and list(status.last.problems)) == (0, 0, [])
+    assert (status.is_waiting, status.unwritten, status.last and list(status.last.problems)) == (False, 0, [])
 
 
 async def test_a_sync_with_nothing_new_writes_nothing(homes: list[Home], target: SyncTarget) -> None:
@@ -183,8 +186,8 @@ async def test_a_lost_database_deletes_nothing_elsewhere(homes: list[Home], targ
         await laptop.sync()
     await server.sync()
     assert len(await server.facts()) == 30
-    assert (await laptop.sync(deletes_many=True)).found == 30
-    assert (await server.sync()).written == 30
+    assert (await laptop.sync(deletes_many=True)).own_changes == 30
+    assert (await server.sync()).memories == 30
     assert await server.facts() == []
 
 
@@ -220,6 +223,56 @@ async def test_a_target_that_cannot_be_reached(
     await sync_in_background(laptop.settings, laptop.memories.knowledge)
     await server.sync()
     assert await server.facts() == ["Munich"]
+
+
+async def test_a_lost_device_is_refused(homes: list[Home], target: SyncTarget) -> None:
+    """From then on; the others go on, and new ones join with the new passphrase."""
+    laptop, server = homes
+    await shared(homes, target)
+    for home in (*homes, *homes):
+        await home.sync()
+    async with SyncedHome.open(laptop.settings) as home:
+        with pytest.raises(NotFoundError):
+            await home.revoke("phone", passphrase="another good passphrase")
+        gone = await home.revoke("server", passphrase="another good passphrase")
+    assert gone.name == "server"
+    await server.memories.knowledge.store_fact(subject="Anna", predicate="city", content="Forged")
+    with pytest.raises(SyncError, match="revoked"):
+        await server.sync()
+    await laptop.sync()
+    assert await laptop.facts() == []
+    async with SyncedHome.open(server.settings) as home:
+        await home.leave(only_here=True)
+    with pytest.raises(InvalidInputError, match="passphrase"):
+        await join_home(server.settings, target, passphrase=PASSPHRASE, name="server")
+    await join_home(server.settings, target, passphrase="another good passphrase", name="server again")
+    for home in (server, laptop, server):
+        await home.sync()
+    assert await laptop.facts() == ["Forged"]
+
+
+async def test_an_erasure_reaches_every_device(homes: list[Home], target: SyncTarget) -> None:
+    """Nothing of the text stays in a home or at the target, forgotten memories included."""
+    laptop, server = homes
+    text = "Anna keeps the spare key under the third stone"
+    fact = await laptop.memories.knowledge.store_fact(subject="Anna", predicate="key", content=text)
+    await laptop.memories.operational.add(category="behavior", observation=f"{text}, says the door")
+    await shared(homes, target)
+    for home in (*homes, *homes):
+        await home.sync()
+    await server.memories.knowledge.forget("fact", fact.id)
+    selection = Selection(by=By.SUBJECT, value="third stone")
+    receipt = await erase_everywhere(laptop.settings, selection)
+    assert not receipt.remains
+    for home in (laptop, server, laptop, server):
+        assert not (await home.sync()).problems
+    assert not (await preview(server.settings, selection)).parts
+    for home in homes:
+        (erasure,) = (await home.status()).erasures
+        assert (erasure.count, erasure.waiting) == (2, frozenset())
+        for path in home.settings.home.rglob("*"):
+            if path.is_file() and "postgres" not in path.parts:
+                assert b"third stone" not in path.read_bytes(), path
 
 
 async def test_a_home_that_does_not_sync_is_left_alone(homes: list[Home]) -> None:

@@ -11,6 +11,8 @@ from commonplace.services.sync.changes import Change
 from commonplace.services.sync.device_files import (
     FIRST,
     DeviceFile,
+    FileHead,
+    FileName,
     FilePlace,
     digest_of,
     name_of,
@@ -18,6 +20,7 @@ from commonplace.services.sync.device_files import (
     read_file,
     write_file,
 )
+from commonplace.services.sync.home_keys import HomeKey, KeyRing
 from commonplace.services.sync.keys import DeviceKey, new_home_key, unwrapped, wrapped
 from commonplace.services.sync.kinds import SyncKind
 from commonplace.services.sync.versions import Stamp
@@ -25,6 +28,7 @@ from commonplace.services.sync.versions import Stamp
 pytestmark = pytest.mark.requirement("SYN-02.1")
 
 KEY, DEVICE, OTHER = new_home_key(), DeviceKey.new(), DeviceKey.new()
+RING = KeyRing.of(KEY, [])
 PLACE = FilePlace(device=DEVICE.device, number=2, previous="0123456789abcdef")
 TEXT = "Grüße aus\u2028Köln, jellyfin takes 60s"
 
@@ -42,20 +46,20 @@ def file_of(*texts: str) -> DeviceFile:
         )
         for number, text in enumerate(texts)
     ]
-    return DeviceFile(changes=changes, heads={OTHER.device: 7})
+    return DeviceFile(changes=changes, heads={OTHER.device: FileHead(7, "fedcba9876543210")})
 
 
 def body_of(*texts: str) -> bytes:
     """Return the bytes of such a file."""
-    return write_file(file_of(*texts), PLACE, KEY, DEVICE)
+    return write_file(file_of(*texts), PLACE, HomeKey(key=KEY), DEVICE)
 
 
 def test_a_file_is_read_back_and_its_carrier_reads_nothing() -> None:
     """Neither texts nor names; a name says which device wrote it, and nothing else."""
     body = body_of(TEXT, "two")
-    assert read_file(body, PLACE, KEY, DEVICE.public) == file_of(TEXT, "two")
+    assert read_file(body, PLACE, RING, DEVICE.public) == file_of(TEXT, "two")
     assert not any(word in body for word in (b"jellyfin", b"lesson", "Köln".encode(), b"ops"))
-    assert parse_name(name_of(PLACE, body)) == (DEVICE.device, 2, digest_of(body))
+    assert parse_name(name_of(PLACE, body)) == FileName(DEVICE.device, 2, digest_of(body))
     assert parse_name("devices/laptop") is None
 
 
@@ -72,7 +76,7 @@ def test_a_file_is_read_back_and_its_carrier_reads_nothing() -> None:
 def test_a_file_is_good_in_one_place_only(place: FilePlace, key: bytes, public: bytes) -> None:
     """A carrier cannot splice."""
     with pytest.raises(SyncFileError):
-        read_file(body_of(TEXT), place, key, public)
+        read_file(body_of(TEXT), place, KeyRing.of(key, []), public)
 
 
 @given(st.data())
@@ -84,7 +88,7 @@ def test_a_file_with_one_other_bit_is_refused(data: st.DataObject) -> None:
     changed[at] ^= 1 << data.draw(st.integers(0, 7))
     for each in (bytes(changed), body[:at], body + b"x"):
         with pytest.raises(SyncFileError):
-            read_file(each, PLACE, KEY, DEVICE.public)
+            read_file(each, PLACE, RING, DEVICE.public)
 
 
 def test_a_passphrase_opens_the_key_of_a_home() -> None:

@@ -1,5 +1,13 @@
 -- Rows that travel between databases of one owner, each with the same id everywhere. Lock order as for stores.
 
+-- name: exchanged_names()
+-- columns: kind str, id UUID
+-- The kind and the id of every row that travels or did, whatever its state.
+SELECT 'fact' AS kind, id FROM facts WHERE tenant_id = current_setting('commonplace.tenant_id')
+UNION ALL SELECT 'rule', id FROM rules WHERE tenant_id = current_setting('commonplace.tenant_id')
+UNION ALL SELECT 'episode', id FROM episodes WHERE tenant_id = current_setting('commonplace.tenant_id')
+UNION ALL SELECT 'entity', id FROM entities WHERE tenant_id = current_setting('commonplace.tenant_id');
+
 -- name: exchanged_facts()
 -- The facts that were not forgotten, as other databases may have them.
 SELECT ${exchanged_fact} FROM facts

@@ -8,8 +8,8 @@ from commonplace.core.settings import Settings
 from commonplace.services.erasure.erasing import erase
 from commonplace.services.erasure.selection import By, Selection
 from commonplace.services.sync.changes import Fields
+from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.kinds import SyncKind
-from commonplace.services.sync.state import Key
 
 _TABLE: Final = "app_memories"
 
@@ -44,4 +44,6 @@ class DigestsReplica:
         ids = await self._memory.exchange.ids()
         rows = [str(ids[name]) for _, name in keys if name in ids]
         if rows:
-            await erase(self._settings, Selection(by=By.ROWS, value="sync", rows={_TABLE: rows}))
+            await erase(
+                self._settings, Selection(by=By.ROWS, value="sync", with_derived=False, rows={_TABLE: rows})
+            )

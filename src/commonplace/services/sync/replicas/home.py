@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 from commonplace.core.settings import Settings
 from commonplace.services.opening import OpenedMemories
 from commonplace.services.sync.changes import Fields
+from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.kinds import SyncKind
 from commonplace.services.sync.replicas.digests import DigestsReplica
 from commonplace.services.sync.replicas.knowledge import KnowledgeReplica
 from commonplace.services.sync.replicas.lessons import LessonsReplica
-from commonplace.services.sync.state import Key
 
 if TYPE_CHECKING:
     from commonplace.services.sync.replica import Replica

@@ -10,8 +10,8 @@ from commonplace.knowledge.exchange.kinds import ExchangeKind
 from commonplace.services.erasure.erasing import erase
 from commonplace.services.erasure.selection import By, Selection
 from commonplace.services.sync.changes import Fields
+from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.kinds import SyncKind
-from commonplace.services.sync.state import Key
 
 _TABLES: Final = {
     SyncKind.ENTITY: "entities",
@@ -54,7 +54,7 @@ class KnowledgeReplica:
         }
         if any(rows.values()):
             names = {table: ids for table, ids in rows.items() if ids}
-            await erase(self._settings, Selection(by=By.ROWS, value="sync", rows=names))
+            await erase(self._settings, Selection(by=By.ROWS, value="sync", with_derived=False, rows=names))
 
     def _acting(self) -> KnowledgeMemory:
         """Return the memory in the name of the device whose change is written."""

@@ -8,8 +8,8 @@ from commonplace.operational import OperationalMemory
 from commonplace.services.erasure.erasing import erase
 from commonplace.services.erasure.selection import By, Selection
 from commonplace.services.sync.changes import Fields
+from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.kinds import SyncKind
-from commonplace.services.sync.state import Key
 
 _TABLE: Final = "memories"
 
@@ -43,4 +43,6 @@ class LessonsReplica:
         ids = await self._memory.exchange.ids()
         rows = [str(ids[name]) for _, name in keys if name in ids]
         if rows:
-            await erase(self._settings, Selection(by=By.ROWS, value="sync", rows={_TABLE: rows}))
+            await erase(
+                self._settings, Selection(by=By.ROWS, value="sync", with_derived=False, rows={_TABLE: rows})
+            )
