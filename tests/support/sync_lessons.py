@@ -109,11 +109,9 @@ class LessonsDevice:
         """Sync once."""
         return await self.syncing.run()
 
-    def learn(self, text: str, name: str = "jellyfin", *, reinforcements: int = 1) -> None:
+    def learn(self, text: str, name: str = "jellyfin", *, reinforced: int = 1) -> None:
         """Store a lesson."""
-        self.lessons.put(
-            (SyncKind.LESSON, name), {"text": text, "confidence": 0.5, "reinforcements": reinforcements}
-        )
+        self.lessons.put((SyncKind.LESSON, name), {"text": text, "confidence": 0.5, "reinforced": reinforced})
 
     def forget(self, name: str = "jellyfin") -> bool:
         """Delete a lesson; return whether there was one."""

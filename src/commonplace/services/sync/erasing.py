@@ -1,13 +1,14 @@
 """Erasure on all devices of a home."""
 
 from contextlib import AsyncExitStack
+from dataclasses import replace
 
 from commonplace.core.settings import Settings
 from commonplace.services.erasure.erasing import ErasureReceipt, erase
 from commonplace.services.erasure.selection import Selection
 from commonplace.services.opening import OpenedMemories
 from commonplace.services.sync.erasures import Key
-from commonplace.services.sync.home import SyncedHome, is_synced
+from commonplace.services.sync.home import FOLDER, SyncedHome, is_synced
 from commonplace.services.sync.kinds import SyncKind
 
 
@@ -27,7 +28,9 @@ async def erase_everywhere(settings: Settings, selection: Selection) -> ErasureR
     if gone:
         async with SyncedHome.open(settings) as home:
             await home.erase(sorted(gone))
-    return receipt
+    # The search for what remains came before the state of sync was purged.
+    own = str(settings.home / FOLDER)
+    return replace(receipt, remains=tuple(each for each in receipt.remains if own not in each))
 
 
 async def _keys(settings: Settings) -> set[Key]:

@@ -33,8 +33,8 @@ class SeenMemory:
     versions: Versions = field(default_factory=dict[str, int])
 
 
-def found_change(
-    kind: SyncKind, name: str, shown: Fields | None, seen: SeenMemory, stamp: Stamp, *, actor: str = ""
+def change_of(
+    kind: SyncKind, name: str, now: Fields | None, seen: SeenMemory, stamp: Stamp, *, actor: str = ""
 ) -> Change:
     """Return the change of a memory that shows other fields than were last seen.
 
@@ -43,21 +43,21 @@ def found_change(
     Args:
         kind: What it is.
         name: What it is called on every device.
-        shown: Its fields now; ``None`` if it is gone.
+        now: Its fields now; ``None`` if it is gone.
         seen: How it was last seen.
         stamp: The time of this change.
         actor: Who made it.
     """
     plain, last = seen.fields or {}, seen.as_change or {}
-    known = _known_since(kind, shown, stamp)
+    known = _known_since(kind, now, stamp)
     fields = (
         None
-        if shown is None
+        if now is None
         else {
             **{name: value for name, value in last.items() if name not in plain},
             **{
                 name: _lifted(JOINS[kind].get(name, Join.TEXT), value, plain.get(name), last.get(name), known)
-                for name, value in shown.items()
+                for name, value in now.items()
             },
         }
     )

@@ -82,7 +82,7 @@ class Members:
                 key = HomeKey(key=known.key, epoch=epoch, author=author)
                 self.state.add_home_keys([*earlier_keys(document, key), key])
         except SyncFileError:
-            return  # It is told when the document is applied.
+            return  # `_apply` says so.
 
     def _apply(self, epoch: int, author: str, problems: list[str]) -> bool:
         """Take a new key, and note which devices must not have it; return whether the document was good."""

@@ -21,7 +21,7 @@ from commonplace.services.sync.chains import ChainReader, Intake
 from commonplace.services.sync.changes import Change, Fields
 from commonplace.services.sync.device_files import Departure
 from commonplace.services.sync.erasures import Key, erasure_change
-from commonplace.services.sync.finding import SeenMemory, found_change, shown_fields
+from commonplace.services.sync.finding import SeenMemory, change_of, shown_fields
 from commonplace.services.sync.introductions import introduction_name, write_introduction
 from commonplace.services.sync.keys import DeviceKey
 from commonplace.services.sync.kinds import SyncKind
@@ -265,7 +265,7 @@ class Syncing:
             if key in waiting and self._finish_write(key, before, now):
                 continue
             stamp = self._clock.tick(int(self._now().timestamp() * 1000))
-            changes.append(found_change(*key, now, before, stamp))
+            changes.append(change_of(*key, now, before, stamp))
         if changes:
             states = {
                 (each.kind, each.name): SeenMemory(

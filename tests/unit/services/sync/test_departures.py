@@ -152,6 +152,25 @@ async def test_a_thief_with_the_old_key_cannot_join(
     assert departures(desktop)["nas"] is Departure.REVOKED
 
 
+async def test_a_revoked_device_cannot_revoke_the_others(
+    devices: list[LessonsDevice], carrier: MemoryCarrier
+) -> None:
+    """Its key document is refused by all who learned of the revocation first."""
+    laptop, server, desktop = devices
+    await sync_devices(*devices)
+    before = dict(carrier.files)
+    await server.syncing.revoke(laptop.key.device)
+    await desktop.sync()
+    after = dict(carrier.files)
+    carrier.files = before
+    await laptop.syncing.revoke(server.key.device)
+    carrier.files.update(after)
+    key = server.syncing.home_key
+    await sync_devices(server, desktop)
+    assert departures(server) == departures(desktop) == {"laptop": Departure.REVOKED}
+    assert server.syncing.home_key == desktop.syncing.home_key == key
+
+
 async def test_a_device_that_joins_after_a_revocation_reads_what_was_sealed_before(
     devices: list[LessonsDevice], carrier: MemoryCarrier, tmp_path: Path
 ) -> None:
