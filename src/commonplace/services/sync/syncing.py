@@ -123,7 +123,9 @@ class Syncing:
 
         Raises:
             StorageUnavailableError: The carrier cannot be written.
+            SyncKeyError: The key is new, and the carrier does not have its document yet.
         """
+        self._members.join(self._carrier.names())
         home_key = self._members.ring().current
         body = write_introduction(name, home_key, self._device_key)
         self._carrier.put(introduction_name(self._device), body)
