@@ -231,8 +231,9 @@ class History:
             await self._faulty(device, device.syncing.revoke(other.key.device))
 
     def _join(self, device: HistoryDevice) -> None:
-        """Let a new device join with the key that a member has."""
-        self.members.append(HistoryDevice(self, f"device{self.number}", device.syncing.home_key))
+        """Let a new device join with the key that a member has, unless the carrier hides what it needs."""
+        with contextlib.suppress(SyncError):
+            self.members.append(HistoryDevice(self, f"device{self.number}", device.syncing.home_key))
 
     def _remove(self, device: HistoryDevice) -> None:
         if device in self.members:

@@ -47,6 +47,47 @@ class Members:
         """Return the keys of the home that this device has."""
         return KeyRing.of(self.first_key, self.state.home_keys())
 
+    def join(self, names: AbstractSet[str]) -> None:
+        """Note which key of the home this device joins with, and the keys before it.
+
+        Only here is a document believed because it fits the key: later, a thief who has an old key could pass it off as
+        a new one.
+
+        Args:
+            names: The names of all files at the carrier.
+
+        Raises:
+            SyncKeyError: Other devices joined with an earlier key, and the document of this one has not arrived yet.
+        """
+        if self.state.home_keys():
+            return
+        first = HomeKey(key=self.first_key)
+        keys = self._keys_of_document(names, first.id)
+        if keys:
+            self.state.add_home_keys(keys)
+            return
+        bodies = [
+            self.carrier.get(name) or b"" for name in names if name.startswith(f"{introductions.FOLDER}/")
+        ]
+        if not all(body.startswith(first.id) for body in bodies):
+            raise SyncKeyError(
+                "this key of the home is an old one, or its document has not arrived yet: sync the device that revoked "
+                "another one last, and join with the newest passphrase"
+            )
+        self.state.add_home_keys([first])
+
+    def _keys_of_document(self, names: AbstractSet[str], key_id: bytes) -> list[HomeKey]:
+        """Return the key of an id, with those before it, from the document that brought it."""
+        for epoch, author in sorted(filter(None, map(parse_document_name, names)), reverse=True):
+            try:
+                document = read_document(self._body(epoch, author), epoch, author, public=None)
+                if document.key_id == key_id:
+                    key = HomeKey(key=self.first_key, epoch=epoch, author=author)
+                    return [*earlier_keys(document, key), key]
+            except SyncFileError:
+                continue  # Only who has the key can write what it opens.
+        return []
+
     def learn(self, names: AbstractSet[str]) -> list[str]:
         """Note new keys and new devices; return what is wrong with a document or an introduction.
 
@@ -56,8 +97,6 @@ class Members:
         documents = sorted(filter(None, map(parse_document_name, names)))
         known = {each.rank for each in self.state.home_keys() if each.recipients is not None}
         new = [rank for rank in documents if rank not in known]
-        for epoch, author in reversed(new):
-            self._open_earlier(epoch, author)
         problems = self._meet(names)
         refusals: list[str] = []
         if sum(self._apply(epoch, author, refusals) for epoch, author in new):
@@ -72,17 +111,6 @@ class Members:
             for each in self.state.devices()
             if each.departure is Departure.REVOKED and each.device in recipients
         ]
-
-    def _open_earlier(self, epoch: int, author: str) -> None:
-        """Store the keys before a key with which this device joined: the introductions may be sealed with them."""
-        try:
-            document = read_document(self._body(epoch, author), epoch, author, public=None)
-            known = self.ring().by_id(document.key_id)
-            if known is not None:
-                key = HomeKey(key=known.key, epoch=epoch, author=author)
-                self.state.add_home_keys([*earlier_keys(document, key), key])
-        except SyncFileError:
-            return  # `_apply` says so.
 
     def _apply(self, epoch: int, author: str, problems: list[str]) -> bool:
         """Take a new key, and note which devices must not have it; return whether the document was good."""

@@ -123,7 +123,9 @@ class Syncing:
 
         Raises:
             StorageUnavailableError: The carrier cannot be written.
+            SyncKeyError: The key is new, and the carrier does not have its document yet.
         """
+        self._members.join(self._carrier.names())
         home_key = self._members.ring().current
         body = write_introduction(name, home_key, self._device_key)
         self._carrier.put(introduction_name(self._device), body)
@@ -178,11 +180,13 @@ class Syncing:
         if device == self._device:
             raise ConflictError("device", "A device cannot revoke itself; let it leave.", device)
         async with self._state.locked():
+            names = await asyncio.to_thread(self._carrier.names)
+            await asyncio.to_thread(self._members.learn, names)
             self._require_member()
             if self._state.device(device) is None:
                 raise NotFoundError("device", device)
             self._members.revoke(device)
-            await asyncio.to_thread(self._send, self._carrier.names())
+            await asyncio.to_thread(self._send, names)
 
     async def erase(self, keys: Collection[Key]) -> str:
         """Erase memories on this device and, with the next syncs, on every other one; return the id of the erasure.

@@ -1,13 +1,14 @@
 """Devices that leave, devices that are revoked, and the new key of the home."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from commonplace.core.errors import ConflictError, NotFoundError, SyncError
+from commonplace.core.errors import ConflictError, NotFoundError, SyncError, SyncKeyError
 from commonplace.services.sync.device_files import Departure
-from commonplace.services.sync.home_keys import KeyRing
+from commonplace.services.sync.home_keys import HomeKey, KeyRing, document_name, write_document
 from commonplace.services.sync.introductions import introduction_name, read_introduction, write_introduction
 from commonplace.services.sync.keys import DeviceKey
 from support.sync_carriers import MemoryCarrier
@@ -186,6 +187,39 @@ async def test_a_device_that_joins_after_a_revocation_reads_what_was_sealed_befo
     nas.learn("Takes 90s")
     assert await sync_devices(nas, server, desktop) == [[], [], []]
     assert desktop.text() == "Takes 90s"
+
+
+async def test_a_device_cannot_join_before_the_document_of_its_key_has_arrived(
+    devices: list[LessonsDevice], carrier: MemoryCarrier, tmp_path: Path
+) -> None:
+    """It could not read the introductions of the others."""
+    laptop, server, _ = devices
+    await sync_devices(*devices)
+    await server.syncing.revoke(laptop.key.device)
+    for name in [name for name in carrier.files if name.startswith("keys/")]:
+        del carrier.files[name]
+    with pytest.raises(SyncKeyError, match="has not arrived yet"):
+        LessonsDevice(tmp_path, carrier, "nas", server.syncing.home_key)
+
+
+async def test_a_thief_cannot_pass_the_old_key_off_as_a_new_one(
+    devices: list[LessonsDevice], carrier: MemoryCarrier
+) -> None:
+    """A document in the name of a member needs its signature, and a new device needs the newest key."""
+    laptop, server, desktop = devices
+    await sync_devices(*devices)
+    await server.syncing.revoke(laptop.key.device)
+    await sync_devices(server, desktop)
+    thief = DeviceKey.new()
+    own = HomeKey(key=bytes(32), epoch=50, author=thief.device)
+    old = HomeKey(key=HOME_KEY, epoch=99, author=thief.device)
+    body = write_document(old, [own], {desktop.key.device: desktop.key.exchange_public}, [], thief)
+    carrier.files[introduction_name(thief.device)] = write_introduction("nas", own, thief)
+    carrier.files[document_name(old)] = body
+    carrier.files[document_name(replace(old, author=server.key.device))] = body
+    await sync_devices(desktop, server)
+    assert desktop.syncing.home_key == server.syncing.home_key != HOME_KEY
+    assert "nas" not in {each.name for each in desktop.state.devices()}
 
 
 async def test_a_key_is_renewed_once_more(devices: list[LessonsDevice]) -> None:
