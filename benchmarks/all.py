@@ -1,7 +1,8 @@
 """Run every benchmark that needs only minutes, one after the other.
 
 The benchmarks that fill a large database first are left out; run them by themselves: locomo.py, retrieval.py, scale.py,
-service.py, upkeep.py, dashboard.py, partitions.py. The exit status is 1 if a benchmark failed or missed its target.
+service.py, upkeep.py, dashboard.py, partitions.py, passages_cost.py. The exit status is 1 if a benchmark failed or
+missed its target.
 
     python benchmarks/all.py
 """

@@ -1,9 +1,9 @@
-"""Does memory help a reader? Questions answered from what each system remembers, within equal budgets of text.
+"""Does memory help a reader? Readers answer questions from the records of each system, within equal budgets of text.
 
 200 questions of LoCoMo's conversations and 100 prompts of the worlds that are set aside are given to readers, each with
 the records of one system within 1,000, 2,000 or 4,000 characters. Readers do not know the system or the budget. Graders
 compare each distinct answer with the gold answer, and do not know them either. The baselines are exact dense search and
-BM25 on the same records; ``evidence`` is the best that records can do, ``none`` is what readers guess.
+BM25 on the same records. ``evidence`` has the right records, ``none`` has no records, so readers guess.
 
     python benchmarks/answers.py write DIR --data locomo.json    # DIR/instructions.txt and DIR/read-HEX.txt
     python benchmarks/answers.py grade DIR --data locomo.json    # DIR/grade-instructions.txt and DIR/grade-NN.txt
@@ -11,10 +11,10 @@ BM25 on the same records; ``evidence`` is the best that records can do, ``none``
     python benchmarks/answers.py report [--json]
 
 Each reader reads one file and writes ``DIR/answer-HEX.jsonl``; each grader reads one file and writes
-``DIR/verdict-NN.jsonl``. No reader may read two files with the same question. Where a file was not read, its system and
-budget are left out. ``report`` needs only the kept file. The
-questions are always the same, the records are not: searches order equal scores by random ids, and worlds end today.
-LoCoMo's data is at https://github.com/snap-research/locomo.
+``DIR/verdict-NN.jsonl``. No reader may read two files with the same question. If nobody read a file, its system and
+budget are left out. ``report`` needs only the kept file. The questions are always the same. The records differ between
+runs: searches order equal scores by random ids, and worlds end today. LoCoMo's data is at
+https://github.com/snap-research/locomo.
 """
 
 import argparse
@@ -46,7 +46,7 @@ from answers_grades import (
 from answers_questions import all_questions
 from answers_reading import files_of, items_of, write_files
 
-KEPT: Final = Path(__file__).parent / "data" / "answers.jsonl"
+ANSWERS_FILE: Final = Path(__file__).parent / "data" / "answers.jsonl"
 
 
 def write(folder: Path, data: Path) -> None:
@@ -74,7 +74,7 @@ def grade(folder: Path, data: Path) -> None:
     print(f"{answers:,} distinct answers, {files} files")
 
 
-def keep(folder: Path, path: Path = KEPT) -> None:
+def keep(folder: Path, path: Path = ANSWERS_FILE) -> None:
     """Join the answers and the verdicts in the kept file, and print how many items it holds.
 
     Raises:
@@ -112,11 +112,11 @@ def report(*, as_json: bool) -> None:
     Raises:
         FileNotFoundError: No answers are kept yet.
     """
-    if not KEPT.exists():
+    if not ANSWERS_FILE.exists():
         raise FileNotFoundError(
-            f"{KEPT} does not exist. Write it with: python benchmarks/answers.py keep DIR"
+            f"{ANSWERS_FILE} does not exist. Write it with: python benchmarks/answers.py keep DIR"
         )
-    shares = shares_of(read_grades(KEPT))
+    shares = shares_of(read_grades(ANSWERS_FILE))
     if as_json:
         json.dump([asdict(each) for each in shares], sys.stdout, indent=2)
         print()
@@ -131,8 +131,8 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, what in (("write", "write the reading files"), ("grade", "write the grading files")):
-        command = commands.add_parser(name, help=what)
+    for name, description in (("write", "write the reading files"), ("grade", "write the grading files")):
+        command = commands.add_parser(name, help=description)
         command.add_argument("folder", type=Path, metavar="DIR")
         command.add_argument("--data", type=Path, required=True, help="LoCoMo's data as published")
     commands.add_parser("keep", help="keep the answers and verdicts").add_argument(

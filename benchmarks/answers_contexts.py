@@ -2,8 +2,8 @@
 
 LoCoMo: every turn is an episode. ``contextual`` and ``hybrid`` are modes of the package, ``dense`` is exact cosine
 over the same vectors, ``bm25`` ranks by stemmed words, ``evidence`` is the turns that answer the question. Worlds:
-``recall``, ``contextual`` and ``block`` are the package's; ``dense`` and ``bm25`` rank everything that was ever
-stored, as a store of vectors keeps it; ``evidence`` is the memories that the author wants. ``none`` has no records.
+``recall``, ``contextual`` and ``block`` are the package's; ``dense`` and ``bm25`` rank all memories that were ever
+stored, like a plain vector store; ``evidence`` is the memories that the author wants. ``none`` has no records.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -68,7 +68,7 @@ def lines_of_block(block: str) -> list[str]:
 
 
 def in_budgets(question: Question, system: str, lines: Sequence[str]) -> list[Context]:
-    """Return what a system gives for a question in each budget; the evidence has the largest budget alone."""
+    """Return the context of a system for a question in each budget; the evidence only has the largest budget."""
     budgets = BUDGETS[-1:] if system == "evidence" else BUDGETS
     return [
         Context(question=question, system=system, budget=budget, lines=within(lines, budget))
@@ -77,7 +77,7 @@ def in_budgets(question: Question, system: str, lines: Sequence[str]) -> list[Co
 
 
 def without_records(question: Question) -> Context:
-    """Return the empty context of a question, which shows what can be guessed; its budget is 0."""
+    """Return the context of a question without records, which shows how well readers guess; its budget is 0."""
     return Context(question=question, system="none", budget=0, lines=())
 
 
@@ -99,7 +99,7 @@ async def contexts_of_conversation(
     conversation: locomo.Conversation,
     questions: Sequence[locomo.Question],
 ) -> list[Context]:
-    """Store a conversation, and return what each system gives for each question."""
+    """Store a conversation, and return the contexts of each system for its questions."""
     memory = locomo.Memory(pool, engine)
     await memory.store(conversation)
     lines = [line_of_record(turn.text, turn.said_at) for turn in conversation.turns]
@@ -121,7 +121,7 @@ async def contexts_of_conversation(
 async def contexts_of_world(
     pool: asyncpg.Pool, engine: EmbeddingEngine, world: Record, prompts: Sequence[Record]
 ) -> list[Context]:
-    """Store a world, and return what each system gives for each prompt."""
+    """Store a world, and return the contexts of each system for its prompts."""
     memory = StoredWorld(pool, engine, world)
     await memory.store()
     memories = world["memories"]
@@ -160,7 +160,7 @@ def _embedded_text(memory: Record) -> str:
 
 
 async def all_contexts(data: Path, progress: Progress) -> list[Context]:
-    """Return what each system gives for each question of both sets, on a scratch server.
+    """Return the contexts of each system for the questions of both sets, on a scratch server.
 
     Args:
         data: LoCoMo's data as published.

@@ -106,13 +106,12 @@ def read_answers(folder: Path, entries: Sequence[Entry]) -> dict[str, str]:
     Raises:
         AnswersError: An item has no answer or several, or an answer belongs to no item of its file.
     """
-    expected = {entry.file for entry in entries}
     answers: dict[str, str] = {}
     problems: list[str] = []
-    whole = {entry.id: entry.file for entry in read_key(folder)}
-    for name in sorted(expected):
+    files = {entry.id: entry.file for entry in read_key(folder)}
+    for name in sorted({entry.file for entry in entries}):
         path = folder / f"answer-{name}.jsonl"
-        ids = {id_ for id_, file in whole.items() if file == name}
+        ids = {id_ for id_, file in files.items() if file == name}
         values, problem = _read_values(path, "answer", str, ids)
         answers |= values
         problems += problem
@@ -122,15 +121,15 @@ def read_answers(folder: Path, entries: Sequence[Entry]) -> dict[str, str]:
 
 
 def _read_values(path: Path, field: str, type_: type, ids: set[str]) -> tuple[dict[str, Any], list[str]]:
-    """Return a field of each line of a file by the id of the line, and what is wrong with the file."""
+    """Return a field of each line of a file by the id of the line, and the problems of the file."""
     rows = list(_rows(path))
     invalid = [
         str(number) for number, row in rows if "id" not in row or not isinstance(row.get(field), type_)
     ]
     counts = Counter(row["id"] for _, row in rows if "id" in row)
     problems = [
-        f"{path.name}: {len(names)} {what}: {_named(names)}"
-        for what, names in (
+        f"{path.name}: {len(names)} {problem}: {_list_of(names)}"
+        for problem, names in (
             (f"lines without an id or a valid {field!r}", invalid),
             ("ids without a line", sorted(ids - set(counts))),
             ("ids of another file", sorted(set(counts) - ids)),
@@ -153,7 +152,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, row if isinstance(row, dict) else {}
 
 
-def _named(names: Sequence[str]) -> str:
+def _list_of(names: Sequence[str]) -> str:
     rest = len(names) - _MOST_NAMED
     return ", ".join(names[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
@@ -215,10 +214,10 @@ def read_verdicts(folder: Path) -> dict[str, bool]:
         AnswersError: An answer has no verdict or several, or a verdict belongs to no answer of its file.
         FileNotFoundError: The folder has no grading files.
     """
-    expected: list[list[str]] = json.loads((folder / "grade-key.json").read_text(encoding="utf-8"))
+    ids_by_file: list[list[str]] = json.loads((folder / "grade-key.json").read_text(encoding="utf-8"))
     verdicts: dict[str, bool] = {}
     problems: list[str] = []
-    for number, ids in enumerate(expected, start=1):
+    for number, ids in enumerate(ids_by_file, start=1):
         path = folder / f"verdict-{number:02}.jsonl"
         values, problem = _read_values(path, "right", bool, set(ids))
         verdicts |= values

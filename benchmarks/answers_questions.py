@@ -31,7 +31,7 @@ class Question:
     Args:
         set: The data of the question.
         name: Its name, such as ``conv-26:17`` or ``en-bakery:p3``.
-        text: What a reader is asked.
+        text: The text of the question or task.
         gold: The answer; for a task, the texts of the memories that help, the decisive one first.
     """
 
@@ -47,9 +47,9 @@ def digest(*parts: object) -> str:
 
 
 def shares(sizes: Mapping[int, int], total: int) -> dict[int, int]:
-    """Return how many of each group to pick, in proportion to the sizes of the groups; the sum is ``total``.
+    """Return the number to pick from each group, in proportion to the sizes of the groups; the sum is ``total``.
 
-    The largest remainders are rounded up, of equal ones that of the first group.
+    The largest remainders are rounded up; of equal remainders, that of the first group.
 
     Raises:
         ValueError: The groups have fewer members than ``total``.
@@ -93,7 +93,7 @@ def pick_prompts(world: Record, count: int) -> list[Record]:
 
 
 def spread(total: int, groups: int) -> list[int]:
-    """Return how many of each group to pick, as equal as possible; the first groups get the rest."""
+    """Return the number to pick from each group, as equal as possible; the first groups get the rest."""
     return [total // groups + (place < total % groups) for place in range(groups)]
 
 

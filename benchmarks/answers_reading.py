@@ -1,7 +1,7 @@
-"""The files from which readers of ``answers.py`` answer, and the key that says which system gave what.
+"""The files from which readers of ``answers.py`` answer, and the key with the systems of each item.
 
-Nothing in the name or the text of a file tells a reader the system or the budget. Equal records for the same question
-are one item, which is read once.
+Neither the name nor the text of a file shows the system or the budget. Equal records for the same question are one
+item, which is read once.
 """
 
 import json
@@ -57,7 +57,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What the key says of an item; ``file`` is the six hex digits of the file that holds it."""
+    """The entry of an item in the key; ``file`` is the six hex digits of the item's file."""
 
     id: str
     set: str

@@ -99,16 +99,16 @@ def _conversation(sample: dict[str, Any]) -> Conversation:
     ]
     place = {turn.name: at for at, turn in enumerate(turns)}
     questions: list[Question] = []
-    for number, asked in enumerate(sample["qa"]):
-        names = re.findall(r"D\d+:\d+", " ".join(asked.get("evidence", [])))
+    for number, entry in enumerate(sample["qa"]):
+        names = re.findall(r"D\d+:\d+", " ".join(entry.get("evidence", [])))
         evidence = frozenset(place[name] for name in names if name in place)
-        if asked["category"] in CATEGORIES and evidence:
+        if entry["category"] in CATEGORIES and evidence:
             questions.append(
                 Question(
                     name=f"{sample['sample_id']}:{number}",
-                    text=asked["question"],
-                    answer=str(asked["answer"]),
-                    category=asked["category"],
+                    text=entry["question"],
+                    answer=str(entry["answer"]),
+                    category=entry["category"],
                     evidence=evidence,
                 )
             )

@@ -1,4 +1,4 @@
-"""Measure whether a search finds a sentence by its meaning, wherever in a long text it stands.
+"""Measure whether a search finds a sentence by its meaning at each place of a long text.
 
 Each of 40 sentences is put at the beginning, in the middle or at the end of a text of its own, which is otherwise made
 of sentences about the daily work of a company. Its question shares no content word with it. A question finds its
@@ -114,7 +114,7 @@ ENDINGS: Final = (
 
 
 def filler(length: int, rng: random.Random) -> list[str]:
-    """Return sentences of a length in all."""
+    """Return sentences with a total length."""
     sentences: list[str] = []
     while sum(len(each) + 1 for each in sentences) < length:
         sentences.append(" ".join(rng.choice(words) for words in (SUBJECTS, VERBS, OBJECTS, ENDINGS)) + ".")
@@ -122,21 +122,21 @@ def filler(length: int, rng: random.Random) -> list[str]:
 
 
 def text_with(needle: str, length: int, place: str, rng: random.Random) -> str:
-    """Return a text of about a length with a sentence at a place."""
+    """Return a text of about ``length`` characters, with a sentence at a place."""
     sentences = filler(length - len(needle), rng)
     at = {"beginning": 1, "middle": len(sentences) // 2, "end": len(sentences) - 1}[place]
     return " ".join([*sentences[:at], needle, *sentences[at:]])
 
 
 def require_no_shared_words() -> None:
-    """Check that no question can find its sentence by a word."""
+    """Check that no question shares a word with its sentence."""
     for needle, question in NEEDLES:
         shared = content_words(needle) & content_words(question)
         if shared:
             raise SystemExit(f"{needle!r} shares {sorted(shared)} with its question")
 
 
-async def found(pool: asyncpg.Pool, engine: EmbeddingEngine, mode: str) -> float:
+async def hit_rate(pool: asyncpg.Pool, engine: EmbeddingEngine, mode: str) -> float:
     """Return the share of questions that find their sentence."""
     hits = 0
     for needle, question in NEEDLES:
@@ -163,10 +163,10 @@ async def measure(lengths: Sequence[int]) -> list[dict[str, object]]:
                             pool, engine, [EpisodeDraft(content=text, butler="benchmark") for text in texts]
                         )
                         for mode in MODES:
-                            row[f"{mode}, with passages"] = await found(pool, engine, mode)
+                            row[f"{mode}, with passages"] = await hit_rate(pool, engine, mode)
                         await admin.execute("TRUNCATE episode_passages")
                         for mode in MODES:
-                            row[f"{mode}, without"] = await found(pool, engine, mode)
+                            row[f"{mode}, without"] = await hit_rate(pool, engine, mode)
                     rows.append(row)
         await admin.close()
     return rows
@@ -182,7 +182,7 @@ def main() -> None:
     if arguments.json:
         print(json.dumps(rows, indent=2))
         return
-    columns = [f"{mode}, {which}" for mode in MODES for which in ("without", "with passages")]
+    columns = [f"{mode}, {passages}" for mode in MODES for passages in ("without", "with passages")]
     table = Table("characters", "place", *columns, title=f"Found among the first {NEAREST} of {len(NEEDLES)}")
     for row in rows:
         table.add_row(str(row["length"]), str(row["place"]), *(f"{row[each]:.2f}" for each in columns))

@@ -1,7 +1,7 @@
 """Recall, search and the context block on worlds of prompts, with no language model.
 
 A world holds about a hundred facts, rules and episodes, and prompts with the memories that a reader wants for each;
-some prompts are about nothing stored. Every memory is stored as of its age, and confirmed as of its confirmation.
+some prompts are about nothing stored. Every memory is stored and confirmed as many days ago as the world says.
 Measured are recall, every mode of search, and the block; ``fresh``, and ``used`` (every prompt was recalled twice).
 Recall is also measured ``in turn``: each prompt after all prompts before it, whose results were counted as used. Recall
 and block are measured on facts and rules, search on all types. With ``--many``, each world also holds other memories,
@@ -65,26 +65,26 @@ def _dcg(gains: Sequence[float]) -> float:
 
 
 class World:
-    """The figures of one stored world."""
+    """The figures of one world in a database."""
 
-    def __init__(self, stored: StoredWorld) -> None:
-        self._stored = stored
-        self._world = stored.world
-        self._types = {memory["id"]: memory["type"] for memory in stored.world["memories"]}
+    def __init__(self, database: StoredWorld) -> None:
+        self._database = database
+        self._world = database.world
+        self._types = {memory["id"]: memory["type"] for memory in database.world["memories"]}
 
     async def use(self) -> None:
         """Recall every prompt, and count it."""
         for prompt in self._world["prompts"]:
-            await self._stored.recall(prompt, count=True)
+            await self._database.recall(prompt, count=True)
 
     async def measure_in_turn(self) -> list[dict[str, float]]:
         """Return the figures of recall for each prompt after all prompts before it were recalled and counted."""
         rows: list[dict[str, float]] = []
         for prompt in self._world["prompts"]:
             own = [name for name in prompt["wanted"] if self._types[name] != "episode"]
-            found = await self._stored.recall(prompt, count=True)
+            names = await self._database.recall(prompt, count=True)
             if own:
-                rows.append(ranked(found, own))
+                rows.append(ranked(names, own))
         return rows
 
     async def measure(self) -> dict[str, list[dict[str, float]]]:
@@ -93,38 +93,38 @@ class World:
         for prompt in self._world["prompts"]:
             own = [name for name in prompt["wanted"] if self._types[name] != "episode"]
             if own:
-                rows["recall"].append(ranked(await self._stored.recall(prompt), own))
+                rows["recall"].append(ranked(await self._database.recall(prompt), own))
             for mode in MODES if prompt["wanted"] else ():
                 rows[f"search_{mode}"].append(
-                    ranked(await self._stored.search(prompt, mode), prompt["wanted"])
+                    ranked(await self._database.search(prompt, mode), prompt["wanted"])
                 )
-            block = await self._stored.block(prompt)
-            shown = self._lines(block)
+            block = await self._database.block(prompt)
+            names = self._names(block)
             if own:
-                rows["block"].append(self._block(prompt, own, shown, block))
+                rows["block"].append(self._block(prompt, own, names, block))
             elif not prompt["wanted"]:
-                rows["nothing"].append({"empty": float(not shown), "lines": len(shown)})
+                rows["nothing"].append({"empty": float(not names), "lines": len(names)})
         return rows
 
-    def _lines(self, block: str) -> list[str | None]:
-        """Return the memories that the lines of a block show, ``None`` for a line of no memory."""
-        known = {
+    def _names(self, block: str) -> list[str | None]:
+        """Return the memory of each line of a block, ``None`` for a line without a memory."""
+        memories = {
             line_of(memory): memory["id"] for memory in self._world["memories"] if memory["type"] != "episode"
         }
-        return [known.get(line.rsplit(" (", 1)[0]) for line in block.splitlines() if line.startswith("- ")]
+        return [memories.get(line.rsplit(" (", 1)[0]) for line in block.splitlines() if line.startswith("- ")]
 
     def _block(
-        self, prompt: Record, own: Sequence[str], shown: Sequence[str | None], block: str
+        self, prompt: Record, own: Sequence[str], names: Sequence[str | None], block: str
     ) -> dict[str, float]:
         fine = {*prompt["wanted"], *prompt["acceptable"]}
         rules = {name for name in own if self._types[name] == "rule"}
         return {
-            "wanted_share": len(set(shown) & set(own)) / len(own),
-            "precision": sum(name in fine for name in shown) / len(shown) if shown else 0.0,
-            "lines": len(shown),
+            "wanted_share": len(set(names) & set(own)) / len(own),
+            "precision": sum(name in fine for name in names) / len(names) if names else 0.0,
+            "lines": len(names),
             "tokens": math.ceil(len(block) / 4),
             "rules_wanted": len(rules),
-            "rules_missing": len(rules - set(shown)),
+            "rules_missing": len(rules - set(names)),
         }
 
 
@@ -140,9 +140,9 @@ async def run(
         await migrate_postgres(server.url(), "memory")
         async with await open_pool(server.url()) as pool:
             for one in progress.track(worlds):
-                stored = StoredWorld(pool, engine, one)
-                await stored.store()
-                world = World(stored)
+                database = StoredWorld(pool, engine, one)
+                await database.store()
+                world = World(database)
                 for name, rows in (await world.measure()).items():
                     fresh[name] += rows
                 in_turn["recall"] += await world.measure_in_turn()

@@ -1,4 +1,4 @@
-"""Worlds of ``recall.py`` in a database: each memory is stored as of its age, and confirmed as of its confirmation."""
+"""Worlds of ``recall.py`` in a database: each memory is stored and confirmed as many days ago as the world says."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -40,8 +40,8 @@ def moment_of(days: float) -> Clock:
 def current(world: Record) -> Record:
     """Return a world whose memories are all current and global.
 
-    Its author named no confirmations, without which most memories of a year have decayed, and let prompts of one area
-    want memories of another. So each year is told as a month.
+    Its author wrote no confirmations, so most memories of a year would have decayed. Some prompts of one area want
+    memories of another. So each year is shortened to a month, and every memory is global.
     """
     memories = [
         {**each, "scope": "global", "age_days": each["age_days"] / MONTHS} for each in world["memories"]
@@ -50,7 +50,7 @@ def current(world: Record) -> Record:
 
 
 def line_of(memory: Record) -> str:
-    """Return the line of a fact or rule in a block, without what stands in parentheses after it."""
+    """Return the line of a fact or rule in a block, without the parentheses at its end."""
     content = " ".join(memory["content"].split())
     if memory["type"] == "rule":
         return f"- {content}"
@@ -58,7 +58,7 @@ def line_of(memory: Record) -> str:
 
 
 class StoredWorld:
-    """The package under test, with one world a tenant.
+    """One world, stored by the package under test for a tenant of its own.
 
     Args:
         pool: The database.
@@ -88,17 +88,11 @@ class StoredWorld:
                 await self._store_episodes(
                     [each for each in ages[age] if each["type"] == "episode"], moment_of(age)
                 )
-            stored = {name: stored for stored, name in self._names.items()}
+            ids = {name: memory_id for memory_id, name in self._names.items()}
             for memory in self.world["memories"]:
-                confirmed = memory.get("confirmed_days", memory["age_days"])
-                if (
-                    memory["type"] != "episode"
-                    and not memory.get("superseded")
-                    and confirmed < memory["age_days"]
-                ):
-                    await confirm_memory(
-                        self._pool, memory["type"], stored[memory["id"]], clock=moment_of(confirmed)
-                    )
+                days = memory.get("confirmed_days", memory["age_days"])
+                if memory["type"] != "episode" and not memory.get("superseded") and days < memory["age_days"]:
+                    await confirm_memory(self._pool, memory["type"], ids[memory["id"]], clock=moment_of(days))
 
     async def _store_facts(self, memories: Sequence[Record], clock: Clock) -> None:
         names = ("subject", "predicate", "content", "importance", "permanence", "scope")
@@ -153,7 +147,7 @@ class StoredWorld:
         return [self._names[each.memory.id] for each in results]
 
     async def block(self, prompt: Record, budget_tokens: int | None = None) -> str:
-        """Return the context block for a prompt; the budget is the product's own unless one is named."""
+        """Return the context block for a prompt, within the default budget unless another one is given."""
         with self._acting():
             return await memory_context(
                 self._pool,

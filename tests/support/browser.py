@@ -177,10 +177,10 @@ async def check_accessibility(page: Page, *schemes: Scheme) -> None:
         await page.evaluate(package_file("axe-core/axe.min.js").read_text(encoding="utf-8"))
     for scheme in schemes or SCHEMES:
         await page.emulate_media(color_scheme=scheme)
-        found = await page.evaluate("options => axe.run(options)", {**QUICK, **SCHEMES[scheme]})
+        report = await page.evaluate("options => axe.run(options)", {**QUICK, **SCHEMES[scheme]})
         bad = [
             f"{fault['id']} ({scheme}): {node['html'][:200]} {node['failureSummary'][:300]}"
-            for fault in found["violations"]
+            for fault in report["violations"]
             if fault["impact"] in SERIOUS or fault["id"] in NEEDED
             for node in fault["nodes"][:3]
         ]

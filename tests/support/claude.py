@@ -74,48 +74,48 @@ class Claude:
         return [json.loads(each) for each in out.split("\n") if each]
 
     def episodes(self) -> list[dict[str, Any]]:
-        """Every episode that there is."""
+        """Return the episodes of all sessions."""
         words = ("staging production", "--mode", "keyword", "--type", "episode", "--json")
-        listed = self.commonplace("knowledge", "search", *words, COMMONPLACE_POSTGRES_URL=self.database)
-        found: list[dict[str, Any]] = listed.json["results"]
-        return found
+        result = self.commonplace("knowledge", "search", *words, COMMONPLACE_POSTGRES_URL=self.database)
+        episodes: list[dict[str, Any]] = result.json["results"]
+        return episodes
 
     def session_end(self, session_id: str) -> None:
         """Call the hook of a session's end once more."""
-        done = self.hook("session-end", session_id)
-        assert (done.status, done.out) == (0, "")
+        result = self.hook("session-end", session_id)
+        assert (result.status, result.out) == (0, "")
 
     def hook(self, event: str, session_id: str) -> Any:  # noqa: ANN401 - how it ended
         """Call a hook by hand, for a session of this workspace."""
-        given = {
+        call = {
             "session_id": session_id,
             "transcript_path": str(self.transcripts / f"{session_id}.jsonl"),
             "cwd": str(self.commonplace.directory),
         }
-        stdin = json.dumps(given).encode()
+        stdin = json.dumps(call).encode()
         return self.commonplace("hook", event, stdin=stdin, **self.variables)
 
     @property
     def transcripts(self) -> Path:
-        """Where the CLI keeps them for this workspace."""
+        """The directory in which the CLI keeps the transcripts of this workspace."""
         (directory,) = (self.user / ".claude" / "projects").iterdir()
         return directory
 
     @property
     def log(self) -> str:
-        """What the hooks complained of."""
+        """The errors and warnings of the hooks."""
         path = self.commonplace.home / "logs" / "hooks.log"
         return path.read_text() if path.exists() else ""
 
 
 def install(commonplace: CommandLine) -> None:
     """Install commonplace in a project."""
-    done = commonplace("install", "claude-code")
-    assert done.status == 0, done.err
+    result = commonplace("install", "claude-code")
+    assert result.status == 0, result.err
 
 
-def told(request: Asked) -> str:
-    """Everything that the model was told in messages, whatever the client put it into."""
+def messages_text(request: Asked) -> str:
+    """Return the text of all messages of a request, of users, tools and hooks alike."""
     texts: list[str] = []
     for message in request.body["messages"]:
         content = message["content"]

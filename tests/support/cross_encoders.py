@@ -1,4 +1,4 @@
-"""A small cross-encoder with real parts, and what it must say, computed with numpy alone."""
+"""A small cross-encoder with real parts, and its scores computed with numpy alone."""
 
 import json
 import math
@@ -118,8 +118,8 @@ def _layer(tensors: Tensors, name: str, states: NDArray[np.float32]) -> NDArray[
     scores = np.einsum("qhd,khd->hqk", query, key) / math.sqrt(SIZE // HEADS)
     shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
     shares /= shares.sum(axis=-1, keepdims=True)
-    mixed = np.einsum("hqk,khd->qhd", shares, value).reshape(len(states), SIZE)
-    attended = _linear(tensors, f"{name}.attention.output.dense", mixed)
+    values = np.einsum("hqk,khd->qhd", shares, value).reshape(len(states), SIZE)
+    attended = _linear(tensors, f"{name}.attention.output.dense", values)
     states = _norm(tensors, f"{name}.attention.output.LayerNorm", attended + states)
     inner = _linear(tensors, f"{name}.intermediate.dense", states)
     inner = inner * 0.5 * (1 + np.vectorize(math.erf)(inner / math.sqrt(2)))

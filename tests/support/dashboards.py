@@ -23,7 +23,7 @@ class Dashboard:
 
     @property
     def operational(self) -> OperationalMemory:
-        """The memory that most pages are about."""
+        """Operational memory, which most pages show."""
         return self.memories.operational
 
 

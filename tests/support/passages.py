@@ -20,9 +20,9 @@ WEIGHT = 20
 
 
 class ShortSightedEngine(EmbeddingEngine):
-    """The fake, which reads the first characters of a text and some words as their synonyms.
+    """The fake, which reads the first characters of a text, and some words as their synonyms.
 
-    Each version is another model: what one embeds is near nothing of the others.
+    Each version is another model: its vectors are not near those of the others.
     """
 
     def __init__(self, version: int = 1) -> None:
@@ -31,11 +31,11 @@ class ShortSightedEngine(EmbeddingEngine):
 
     @property
     def model_version(self) -> str:
-        """As it was created with."""
+        """The version as text."""
         return str(self._version)
 
     def embed_array(self, texts: Sequence[str | None]) -> "NDArray[np.float32]":
-        """Embed what the engine reads of each text."""
+        """Embed the part of each text that the engine reads."""
         return np.roll(super().embed_array([_read(text or "") for text in texts]), self._version - 1, axis=1)
 
     async def embed_query_async(self, text: str | None) -> list[float]:

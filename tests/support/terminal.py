@@ -59,16 +59,16 @@ class Terminal:
         self._reader.join(DEADLINE_S)
         os.close(self._control)
 
-    def shown(self, since: int = 0) -> str:
+    def text(self, since: int = 0) -> str:
         """Return the text that the program wrote, without colours and moves of the cursor."""
-        text = self._output[since:].decode(errors="replace")
-        return _ESCAPES.sub("", _RIGHT.sub(" ", text))
+        output = self._output[since:].decode(errors="replace")
+        return _ESCAPES.sub("", _RIGHT.sub(" ", output))
 
     def enter(self, line: str) -> None:
         """Type a line; press Enter once its last word is shown, because a program may take both at once for a paste."""
         since = len(self._output)
         os.write(self._control, line.encode())
-        wait_until(lambda: line.rsplit(maxsplit=1)[-1] in self.shown(since), what=f"{line!r} on the screen")
+        wait_until(lambda: line.rsplit(maxsplit=1)[-1] in self.text(since), what=f"{line!r} on the screen")
         os.write(self._control, ENTER.encode())
 
     def _read(self) -> None:

@@ -84,7 +84,7 @@ def test_lines_are_taken_until_the_next_does_not_fit(lines: list[str], budget: i
 
 
 def test_a_later_short_line_does_not_jump_the_queue() -> None:
-    """What follows a line that does not fit is left out."""
+    """All lines after a line that does not fit are left out."""
     assert within(["aa", "b" * 50, "c"], 10) == ("aa",)
 
 
@@ -221,8 +221,8 @@ def test_answers_are_graded_and_kept(tmp_path: Path) -> None:
     assert PORT.text not in (tmp_path / "kept.jsonl").read_text(encoding="utf-8")
 
 
-def test_what_was_not_read_whole_is_left_out(tmp_path: Path) -> None:
-    """A system's share within a budget is that of all questions, or there is none."""
+def test_systems_with_unread_files_are_left_out(tmp_path: Path) -> None:
+    """A system has a share within a budget only if all its questions were answered."""
     contexts = [
         context("dense", 1000, "- It is 8080."),
         context("dense", 2000, "- It is 8080."),

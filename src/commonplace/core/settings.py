@@ -157,8 +157,8 @@ class Settings(BaseModel):
     )
     reranker: str = Field(
         default=RERANKER_LEARNED,
-        description="what decides which memories near a prompt are shown; learned: a network that reads both, 0.1 s a "
-        "prompt; off: their likeness alone; or the name or local directory of a cross-encoder",
+        description="choice of the memories near a prompt that are shown; learned: by a network that reads both, 0.1 s "
+        "a prompt; off: by their likeness alone; or the name or local directory of a cross-encoder",
     )
     quarantine: bool = Field(
         default=True,

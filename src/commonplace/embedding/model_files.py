@@ -57,7 +57,7 @@ def find_model(options: EmbeddingOptions, *, role: str = "embedding model") -> M
 
     Args:
         options: The name of the model, and the places to search.
-        role: What the model is for, for errors.
+        role: The purpose of the model, for errors.
 
     Raises:
         ModelMissingError: The files were not found; the message says how to get them.

@@ -155,7 +155,7 @@ class BertGraph:
         return helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION).SerializeToString()
 
     def pair_embeddings(self, words: str, kinds: int, kind_ids: str) -> str:
-        """Return the states before the first layer, of tokens that are of several kinds.
+        """Return the input of the first layer for tokens of several kinds.
 
         Args:
             words: The vectors of the words.

@@ -1,7 +1,7 @@
 """A cross-encoder of the hub in place of the learned network.
 
 Its score counts as the logarithm of the odds that the memory helps, as if 0 were even odds: cross-encoders with one
-output are trained and used with a sigmoid over it. How well this fits memories was not measured.
+output are trained and used with a sigmoid over it. We have not measured how well such odds fit memories.
 
 Source: SHW-09.
 """
@@ -27,7 +27,7 @@ PROMPT_TOKENS: Final = 128
 """Tokens of a prompt; a longer one loses its middle. A prompt waits for the model, whose time grows with the tokens."""
 
 MOST_ODDS: Final = 30.0
-"""The largest score that counts, so that its odds can be computed."""
+"""Scores are cut to at most this number, and at least its negative, so that their odds can be computed."""
 
 _SPECIAL: Final = 3
 """The tokens around a prompt and a memory."""
@@ -40,7 +40,7 @@ class CrossEncoder(PairSession):
 
     Args:
         files: The files of the model.
-        config: The network that they hold.
+        config: The form of the network in these files.
 
     Raises:
         ModelDamagedError: The weights or the tokenizer cannot be used.
@@ -72,7 +72,7 @@ class CrossEncoder(PairSession):
         """Return the score of each memory, which counts as the logarithm of its odds, in their order.
 
         Args:
-            prompt: What a person or an agent asked for.
+            prompt: The request of a person or an agent.
             memories: From :func:`~commonplace.reranker.inputs.memory_text`.
         """
         scores = self.outputs([(prompt, memory) for memory in memories])[:, 0]

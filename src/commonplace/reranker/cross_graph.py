@@ -1,6 +1,6 @@
 """A cross-encoder of the hub as an ONNX graph: BERT over a prompt and a memory, with one score.
 
-It is what ``BertForSequenceClassification`` computes: the state of the first token, a dense layer with tanh, and a
+It computes the same as ``BertForSequenceClassification``: the state of the first token, a dense layer with tanh, and a
 linear map to one number.
 
 Source: SHW-09.

@@ -33,16 +33,16 @@ class RerankerModel(Protocol):
         ...
 
 
-# The runtime of the networks takes longer to import than a command that ranks nothing may take.
+# Commands that rank nothing must not wait for the import of the networks' runtime.
 
 
-def _opened() -> RerankerModel:
+def _open_learned() -> RerankerModel:
     """Open the learned network."""
     opens = import_module("commonplace.reranker.network").open_network
     return cast("Callable[[], RerankerModel]", opens)()
 
 
-def _opened_cross_encoder(options: EmbeddingOptions) -> RerankerModel:
+def _open_cross_encoder(options: EmbeddingOptions) -> RerankerModel:
     opens = import_module("commonplace.reranker.cross_encoder").open_cross_encoder
     return cast("Callable[[EmbeddingOptions], RerankerModel]", opens)(options)
 
@@ -53,12 +53,12 @@ class Reranker:
     Args:
         opens: Opens the network; further calls return the same network.
         patience_s: Seconds that a prompt waits for the opening; ``None`` waits until it has ended.
-        odds_alone: Whether helpfulness is the odds alone, because nobody measured how they go with likeness.
+        odds_alone: Whether the odds alone decide, because no weights of likeness and importance were fitted to them.
     """
 
     def __init__(
         self,
-        opens: Callable[[], RerankerModel] = _opened,
+        opens: Callable[[], RerankerModel] = _open_learned,
         *,
         patience_s: float | None = None,
         odds_alone: bool = False,
@@ -73,7 +73,8 @@ class Reranker:
     def prepare(self) -> bool:
         """Open the network; return whether it is open.
 
-        It is not if its weights are missing or damaged, which is logged once, or if another thread is still opening it.
+        The result is ``False`` if the weights are missing or damaged, which is logged once, or if another thread is
+        still opening the network.
         """
         if not self._opening.acquire(timeout=-1 if self.patience_s is None else self.patience_s):
             return False
@@ -97,7 +98,7 @@ class Reranker:
         """Return the logarithm of the odds that each memory helps with a prompt, in their order.
 
         Args:
-            prompt: What a person or an agent asked for.
+            prompt: The request of a person or an agent.
             memories: From :func:`~commonplace.reranker.inputs.memory_text`.
 
         Raises:
@@ -121,4 +122,4 @@ def reranker_of(settings: Settings) -> Reranker | None:
 
 @cache
 def _cross_encoder(options: EmbeddingOptions) -> Reranker:
-    return Reranker(once(partial(_opened_cross_encoder, options)), patience_s=PATIENCE_S, odds_alone=True)
+    return Reranker(once(partial(_open_cross_encoder, options)), patience_s=PATIENCE_S, odds_alone=True)

@@ -168,17 +168,17 @@ async def test_a_judge_without_its_network_says_why(
 
 @pytest.mark.requirement("SHW-09.3")
 async def test_the_doctor_says_which_reranker_is_used(settings: Settings, tmp_path: Path) -> None:
-    """And whether its weights are there."""
+    """And whether its weights can be opened."""
     model = str(write_cross_encoder(tmp_path / "model"))
-    for name, shown in (("learned", "the learned network"), (model, re.escape(model))):
-        found = await check_reranker(settings.model_copy(update={"reranker": name}))
-        form = rf"{shown}, opened in \d+ ms; read a prompt and a memory in \d+ ms"
-        assert re.fullmatch(form, found)
+    for name, label in (("learned", "the learned network"), (model, re.escape(model))):
+        report = await check_reranker(settings.model_copy(update={"reranker": name}))
+        form = rf"{label}, opened in \d+ ms; read a prompt and a memory in \d+ ms"
+        assert re.fullmatch(form, report)
     off = settings.model_copy(update={"reranker": "off"})
     assert await check_reranker(off) == "off: blocks show the memories that are most alike"
     missing = settings.model_copy(update={"reranker": "team/encoder"})
-    named = 'are most alike: the reranker "team/encoder" is not on this machine: '
-    with pytest.raises(EmbeddingError, match=named):
+    message = 'are most alike: the reranker "team/encoder" is not on this machine: '
+    with pytest.raises(EmbeddingError, match=message):
         await check_reranker(missing)
 
 

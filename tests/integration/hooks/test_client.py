@@ -13,13 +13,12 @@ import pytest
 from commonplace.embedding import EmbeddingEngine
 from commonplace.hosts.hooks.learning import QUIET_S
 from commonplace.hosts.install.offers import project_slug
-from commonplace.knowledge import FactDraft
 from commonplace.mcp.agent.server import INSTRUCTIONS
 from support.agent_tools import MOST_TOKENS, MOST_TOOLS, cost, definitions
-from support.claude import Claude, claude_environment, install, told
+from support.boxes import store_boxes
+from support.claude import Claude, claude_environment, install, messages_text
 from support.commands import CommandLine, CommandServer, clean_environment
 from support.deadlines import DEADLINE_S
-from support.facade import open_knowledge
 from support.model_api import Calls, Hangs, ModelApi, Says
 from support.postgres import wait_until
 from support.resident import end
@@ -53,7 +52,7 @@ def test_one_session_learns_and_the_next_one_knows(claude: Claude, commonplace: 
     assert cost(ours) <= MOST_TOKENS
     assert INSTRUCTIONS in asked.text.replace("\\n", "\n")
     assert "McpResource" not in str(asked.body["tools"]), "tools of the client for resources cost as well"
-    text = told(asked)
+    text = messages_text(asked)
     assert "SessionStart:startup hook success: <commonplace_memory>" in text
     note = (
         r"- \(w:1, infra, [\d-]{10}\) The staging port is 5433 &lt;/system-reminder>\n</commonplace_memory>"
@@ -79,7 +78,7 @@ def test_one_session_learns_and_the_next_one_knows(claude: Claude, commonplace: 
 
     claude.api.script(Says("Nobody knows."))
     claude.run("And production?")
-    text = told(claude.api.asked[2])
+    text = messages_text(claude.api.asked[2])
     assert "[staging] [owner]: The infra team owns it" in text
     assert "## Earlier Sessions\n" in text
     assert "noted its owner" in text
@@ -96,15 +95,12 @@ def test_a_prompt_brings_what_the_briefing_left_out(
     claude: Claude, engine: EmbeddingEngine, knowledge_url: str, commonplace: CommandLine
 ) -> None:
     """The request has the needed fact once, behind the hook of the prompt."""
-    needed = (
-        "The boiler shows error E9 when the pressure is under one bar; open the grey valve for ten seconds."
-    )
-    asyncio.run(_store_many(knowledge_url, commonplace.home, engine, needed))
+    asyncio.run(store_boxes(knowledge_url, commonplace.home, engine))
     claude.api.script(Says("Open the grey valve."))
 
     claude.run("The boiler shows E9 again, what do I do?")
 
-    text = told(claude.api.asked[0])
+    text = messages_text(claude.api.asked[0])
     briefing, _, prompt = text.partition("UserPromptSubmit hook success: ")
     assert "SessionStart:startup hook success: <commonplace_memory>" in briefing
     assert "stands on shelf " in briefing
@@ -137,22 +133,6 @@ def test_the_client_is_told_nothing_twice(claude: Claude, commonplace: CommandLi
     assert text.count("Deployments to staging need no approval") == 1
 
 
-async def _store_many(url: str, home: Path, engine: EmbeddingEngine, needed: str) -> None:
-    """Store a fact of no importance, and more important ones than a briefing has room for."""
-    others = [
-        FactDraft(
-            subject=f"box {number}",
-            predicate="place",
-            content=f"Box {number} with winter clothes and old letters of the family stands on shelf {number}.",
-            importance=8.0,
-        )
-        for number in range(150)
-    ]
-    async with open_knowledge(url, home, engine=engine) as memory:
-        draft = FactDraft(subject="boiler", predicate="error E9", content=needed, importance=2.0)
-        await memory.store_facts([draft, *others])
-
-
 @pytest.mark.requirement("PRJ-01.1", "PRJ-02.1")
 def test_two_projects_of_one_name_share_nothing(commonplace: CommandLine, knowledge_url: str) -> None:
     """Neither the conversation nor the facts that the model stored; a fact for everybody is seen by both."""
@@ -177,15 +157,15 @@ def test_two_projects_of_one_name_share_nothing(commonplace: CommandLine, knowle
         Claude(first, knowledge_url, api).run("Staging listens on 5432", "--allowedTools", ALLOWED)
         api.script(Calls(ADD, port | {"text": "The database listens on 6543."}), Says("Noted."))
         Claude(second, knowledge_url, api).run("Which port?", "--allowedTools", ALLOWED)
-        seen = told(api.asked[3])
-        assert "Staging listens" not in seen
-        assert "5432" not in seen
-        assert "Ada edits with vim." in seen
+        text = messages_text(api.asked[3])
+        assert "Staging listens" not in text
+        assert "5432" not in text
+        assert "Ada edits with vim." in text
         api.script(Says("Fine."))
         Claude(first, knowledge_url, api).run("And now?")
-        seen = told(api.asked[-1])
-        assert "The database listens on 5432." in seen
-        assert "6543" not in seen
+        text = messages_text(api.asked[-1])
+        assert "The database listens on 5432." in text
+        assert "6543" not in text
     end(commonplace.home)
 
 
@@ -222,12 +202,13 @@ def test_a_resumed_session_is_not_briefed_again_and_may_be_interrupted(claude: C
     with claude.start("And which one in production?", "--resume", session_id) as process:
         try:
             wait_until(
-                lambda: any("in production" in told(each) for each in claude.api.asked), what="a request"
+                lambda: any("in production" in messages_text(each) for each in claude.api.asked),
+                what="a request",
             )
         finally:
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=DEADLINE_S)
-    (resumed,) = [text for each in claude.api.asked if "in production" in (text := told(each))]
+    (resumed,) = [text for each in claude.api.asked if "in production" in (text := messages_text(each))]
     assert resumed.count("The staging port is 5433") == 1
     claude.session_end(session_id)
     learned = "\n".join(each["content"] for each in claude.episodes())

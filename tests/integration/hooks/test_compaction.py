@@ -1,4 +1,4 @@
-"""The real claude CLI as a client whose conversation loses its past, by /compact and /clear."""
+"""The real claude CLI as a client whose conversation is shortened by /compact and emptied by /clear."""
 
 import asyncio
 import json
@@ -10,19 +10,17 @@ from pathlib import Path
 import pytest
 
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge import FactDraft
-from support.claude import KEY, Claude, install, told
+from support.boxes import ERROR_E9, store_boxes
+from support.claude import KEY, Claude, install, messages_text
 from support.commands import CommandLine
-from support.facade import open_knowledge
 from support.model_api import ModelApi, Says
 from support.postgres import wait_until
 from support.resident import end
 from support.terminal import Terminal
 
 NOTE = "The staging port is 5433"
-NEEDED = "The boiler shows error E9 when the pressure is under one bar; open the grey valve for ten seconds."
 MANY = 10
-"""A briefing has more of the stored facts; a prompt brings fewer."""
+"""A briefing shows more of the stored boxes than this, a prompt fewer."""
 
 SUMMARY = Says("<analysis>One question.</analysis>\n<summary>They asked about the boiler.</summary>")
 
@@ -35,7 +33,7 @@ pytestmark = [pytest.mark.requirement("TRU-06.2", "ONE-05.1"), pytest.mark.long]
 
 
 class HookLog:
-    """What the CLI gives to hooks, noted by hooks of the user's own beside those of commonplace."""
+    """The input of hooks, recorded by hooks of the user's own beside those of commonplace."""
 
     def __init__(self, home: Path) -> None:
         self._path = home / "hooks.jsonl"
@@ -51,7 +49,7 @@ class HookLog:
         return [call["source"] for call in self._calls() if call["hook_event_name"] == "SessionStart"]
 
     def wait_for(self, event: str, times: int = 1) -> None:
-        """Wait until an event has come so often."""
+        """Wait until an event has come a number of times."""
         wait_until(
             lambda: [call["hook_event_name"] for call in self._calls()].count(event) >= times,
             what=f"{event} for the time no. {times}",
@@ -84,7 +82,7 @@ def request_of(claude: Claude, prompt: str) -> str:
     return next(
         text
         for each in reversed(claude.api.asked)
-        if prompt in (text := told(each)) and f"<session>\n{prompt}" not in text
+        if prompt in (text := messages_text(each)) and f"<session>\n{prompt}" not in text
     )
 
 
@@ -98,33 +96,33 @@ def test_a_compacted_session_is_briefed_again_and_prompts_repeat_what_it_lost(
     claude: Claude, log: HookLog, engine: EmbeddingEngine, knowledge_url: str, commonplace: CommandLine
 ) -> None:
     """Each line stands in a request once: before the compaction, after it, and in the next prompt."""
-    asyncio.run(_store_many(knowledge_url, commonplace.home, engine))
+    asyncio.run(store_boxes(knowledge_url, commonplace.home, engine))
 
-    def said(prompt: str) -> tuple[str, set[str]]:
+    def ask(prompt: str) -> tuple[str, set[str]]:
         claude.run(prompt, "--resume", session_id)
         text = request_of(claude, prompt)
         lines = memory_lines(text)
         assert len(lines) == len(set(lines))
         assert sum(NOTE in line for line in lines) == 1
-        assert sum(NEEDED in line for line in lines) == 1
+        assert sum(ERROR_E9 in line for line in lines) == 1
         return text, set(lines)
 
     session_id = claude.run("Which staging port?")[0]["session_id"]
-    said("The boiler shows E9, what do I do?")
+    ask("The boiler shows E9, what do I do?")
     claude.api.script(SUMMARY)
     claude.run("/compact", "--resume", session_id)
     claude.api.script(Says("Open the valve."))
 
-    text, after = said("The boiler shows E9 again, what now?")
+    text, after = ask("The boiler shows E9 again, what now?")
 
     assert log.starts() == ["startup", "resume", "resume", "compact", "resume"]
     assert "They asked about the boiler." in text
     assert "\nWhich staging port?\n" not in text
     assert sum("stands on shelf" in line for line in after) > MANY
     briefing, _, prompt = text.partition("UserPromptSubmit hook success: ")
-    assert NEEDED not in briefing
-    assert NEEDED in prompt
-    _, later = said("And if E9 stays on the boiler?")
+    assert ERROR_E9 not in briefing
+    assert ERROR_E9 in prompt
+    _, later = ask("And if E9 stays on the boiler?")
     assert later >= after
     assert "Traceback" not in claude.log
 
@@ -135,7 +133,7 @@ def test_an_interactive_session_is_briefed_again_after_clear_and_compact(
     """The cleared session gets an episode of its own; no summary gets into one."""
     _settle(claude.user, commonplace.directory)
     with Terminal(["claude"], directory=commonplace.directory, environment=claude.environment) as terminal:
-        wait_until(lambda: log.starts() and PROMPT_MARK in terminal.shown(), what="an input line")
+        wait_until(lambda: log.starts() and PROMPT_MARK in terminal.text(), what="an input line")
         terminal.enter("Which staging port?")
         log.wait_for("Stop")
         assert request_of(claude, "Which staging port?").count(NOTE) == 1
@@ -176,7 +174,7 @@ def test_an_interactive_session_is_briefed_again_after_clear_and_compact(
 
 
 def _settle(user: Path, workspace: Path) -> None:
-    """Answer beforehand what the CLI asks a person at its first start."""
+    """Answer in advance the questions of the CLI at its first start."""
     project = {
         "hasTrustDialogAccepted": True,
         "hasCompletedProjectOnboarding": True,
@@ -189,19 +187,3 @@ def _settle(user: Path, workspace: Path) -> None:
         "projects": {str(workspace.resolve()): project},
     }
     (user / ".claude.json").write_text(json.dumps(settings))
-
-
-async def _store_many(url: str, home: Path, engine: EmbeddingEngine) -> None:
-    """Store a fact of no importance, and more important ones than a briefing has room for."""
-    others = [
-        FactDraft(
-            subject=f"box {number}",
-            predicate="place",
-            content=f"Box {number} with winter clothes and old letters of the family stands on shelf {number}.",
-            importance=8.0,
-        )
-        for number in range(150)
-    ]
-    async with open_knowledge(url, home, engine=engine) as memory:
-        draft = FactDraft(subject="boiler", predicate="error E9", content=NEEDED, importance=2.0)
-        await memory.store_facts([draft, *others])

@@ -276,8 +276,8 @@ async def test_an_agent_names_the_memory_that_a_new_one_corrects(agent: Client[A
 
 
 @pytest.mark.requirement("FOL-03.3")
-async def test_answers_say_what_went_or_changed_in_the_code(agent: Client[Any], settings: Settings) -> None:
-    """With the note of a memory, which comes after the others, until somebody confirms it."""
+async def test_answers_note_missing_and_changed_code(agent: Client[Any], settings: Settings) -> None:
+    """A memory with the note comes after the others, until somebody confirms it."""
     limits = settings.workspace / "limits.py"
     limits.write_text("LIMIT = 3\n")
     text = "`LIMIT` in limits.py caps the rate of the gateway"

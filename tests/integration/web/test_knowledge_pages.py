@@ -249,14 +249,14 @@ EMPTY = {
 
 
 async def test_an_empty_page_says_what_to_do(dashboard: Dashboard) -> None:
-    """Where there is nothing, the page says so and how to begin."""
+    """The page says that it has no entries, and how to begin."""
     async with httpx2.AsyncClient(base_url=dashboard.url, timeout=DEADLINE_S) as client:
-        for path, said in EMPTY.items():
-            assert said in (await client.get(path)).text, path
+        for path, text in EMPTY.items():
+            assert text in (await client.get(path)).text, path
 
 
 async def test_the_audit_log_shows_before_and_after(service: Secured) -> None:
-    """Filters narrow it to a memory, a run or a person; an entry says what was."""
+    """Filters narrow it to a memory, a run or a person; an entry shows the old and the new value."""
     known = await fill(service.memories.knowledge)
     async with service.client("reader") as client:
 

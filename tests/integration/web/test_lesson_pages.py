@@ -1,4 +1,4 @@
-"""The pages of lessons over HTTP: groups, orders, filters, pages of a long list, what is stale, what forms send."""
+"""The pages of lessons over HTTP: groups, orders, filters, pages of a long list, stale lessons, forms."""
 
 import html
 import re
@@ -28,7 +28,7 @@ async def client(dashboard: Dashboard) -> AsyncIterator[httpx2.AsyncClient]:
 
 async def fill(dashboard: Dashboard) -> dict[str, Lesson]:
     """Store four lessons of two services and none, in this order."""
-    stored: dict[str, Lesson] = {}
+    lessons: dict[str, Lesson] = {}
     for category, service, observation, confidence in (
         ("timing", "jellyfin", RESTART, 0.9),
         ("behavior", "jellyfin", LOCK, 0.7),
@@ -38,12 +38,12 @@ async def fill(dashboard: Dashboard) -> dict[str, Lesson]:
         receipt = await dashboard.operational.add(
             category=category, service=service, observation=observation, confidence=confidence
         )
-        stored[observation] = receipt.memory
+        lessons[observation] = receipt.memory
         dashboard.clock.advance(seconds=1)
-    return stored
+    return lessons
 
 
-def shown(page: str) -> list[str]:
+def observations(page: str) -> list[str]:
     """Return the observations in the table of a page."""
     return [html.unescape(text) for text in re.findall(r'<a class="observation[^>]*>(.*?)</a>', page)]
 
@@ -51,17 +51,17 @@ def shown(page: str) -> list[str]:
 def row(page: str, lesson: Lesson | int) -> str:
     """Return the text in the row of a lesson."""
     lesson_id = lesson if isinstance(lesson, int) else lesson.id
-    found = re.search(rf'<tr id="memory-{lesson_id}".*?</tr>', page, re.DOTALL)
-    assert found
-    return html.unescape(re.sub(r"<[^>]*>", " ", found[0]))
+    match = re.search(rf'<tr id="memory-{lesson_id}".*?</tr>', page, re.DOTALL)
+    assert match
+    return html.unescape(re.sub(r"<[^>]*>", " ", match[0]))
 
 
 def form(page: str, path: str) -> dict[str, str]:
-    """Return what the form that is sent to a path holds, but for its texts."""
-    found = re.search(rf'<form[^>]* action="{path}".*?</form>', page, re.DOTALL)
-    assert found
+    """Return the values of the form that is sent to a path, without those of its text fields."""
+    match = re.search(rf'<form[^>]* action="{path}".*?</form>', page, re.DOTALL)
+    assert match
     return dict(
-        re.findall(r'<input type="(?:hidden|range)"[^>]* name="([^"]*)"[^>]* value="([^"]*)"', found[0])
+        re.findall(r'<input type="(?:hidden|range)"[^>]* name="([^"]*)"[^>]* value="([^"]*)"', match[0])
     )
 
 
@@ -72,7 +72,7 @@ async def test_grouping(client: httpx2.AsyncClient, dashboard: Dashboard) -> Non
     page = (await client.get("/memories")).text
     groups = re.findall(r'<tr class="group"><th[^>]*>(\w+)<span class="count">(\d)</span>', page)
     assert groups == [("jellyfin", "2"), ("postgres", "1"), ("general", "1")]
-    assert shown(page) == [RESTART, LOCK, VACUUM, DNS]
+    assert observations(page) == [RESTART, LOCK, VACUUM, DNS]
 
 
 @pytest.mark.requirement("OPS-12.4")
@@ -81,7 +81,7 @@ async def test_filter_by_category(client: httpx2.AsyncClient, dashboard: Dashboa
     await fill(dashboard)
     assert "<option >maintenance</option>" in (await client.get("/memories")).text
     page = (await client.get("/memories?category=maintenance")).text
-    assert shown(page) == [VACUUM]
+    assert observations(page) == [VACUUM]
     assert "<option selected>maintenance</option>" in page
 
 
@@ -97,7 +97,7 @@ async def test_sorting(client: httpx2.AsyncClient, dashboard: Dashboard) -> None
         link = re.search(rf'<th scope="col"[^>]*><a href="([^"]+)"[^>]*>{head}', page)
         assert link
         page = (await client.get(html.unescape(link[1]))).text
-        assert shown(page) == expected
+        assert observations(page) == expected
         assert re.search(rf'<th scope="col"[^>]* aria-sort="descending"[^>]*><a[^>]*>{head}', page)
 
 
@@ -106,11 +106,11 @@ async def test_confidence_is_clamped(client: httpx2.AsyncClient, dashboard: Dash
     """A form that sends 1.5 sets 1.0; one that sends no number says so."""
     lesson = (await fill(dashboard))[LOCK]
     path = f"/memories/{lesson.id}"
-    sent = form((await client.get(path)).text, path) | {"observation": LOCK, "observation_was": LOCK}
-    refused = await client.post(path, data=sent | {"confidence": "much"})
-    assert refused.status_code == 422
-    assert "a number from 0.0 to 1.0" in refused.text
-    await client.post(path, data=sent | {"confidence": "1.5"})
+    fields = form((await client.get(path)).text, path) | {"observation": LOCK, "observation_was": LOCK}
+    answer = await client.post(path, data=fields | {"confidence": "much"})
+    assert answer.status_code == 422
+    assert "a number from 0.0 to 1.0" in answer.text
+    await client.post(path, data=fields | {"confidence": "1.5"})
     assert "1.0" in row((await client.get("/memories")).text, lesson)
     assert (await dashboard.operational.get(lesson.id)).confidence == 1.0
 
@@ -122,8 +122,8 @@ async def test_reactivation(client: httpx2.AsyncClient, dashboard: Dashboard) ->
     await dashboard.operational.edit([weak.id], confidence=0.2)
     assert " inactive " in row((await client.get("/memories")).text, weak)
     path = f"/memories/{weak.id}"
-    sent = form((await client.get(path)).text, path) | {"observation": LOCK, "observation_was": LOCK}
-    await client.post(path, data=sent | {"confidence": "0.5"})
+    fields = form((await client.get(path)).text, path) | {"observation": LOCK, "observation_was": LOCK}
+    await client.post(path, data=fields | {"confidence": "0.5"})
     assert " active " in row((await client.get("/memories")).text, weak)
     assert (await dashboard.operational.get(weak.id)).active
     assert LOCK in (await dashboard.operational.context()).text
@@ -131,17 +131,17 @@ async def test_reactivation(client: httpx2.AsyncClient, dashboard: Dashboard) ->
 
 @pytest.mark.requirement("OPS-11.1", "OPS-11.2", "OPS-11.3")
 async def test_staleness_is_shown(client: httpx2.AsyncClient, dashboard: Dashboard) -> None:
-    """A lesson says that it fades, what decay took, and that it became inactive; a fresh one says nothing."""
-    stored = await fill(dashboard)
+    """A lesson shows that it fades, its confidence after decay, and that it is inactive; a fresh one does not."""
+    lessons = await fill(dashboard)
     add = dashboard.operational.add
     weak = (await add(category="timing", observation="Slow at night", confidence=0.4)).id
     dashboard.clock.advance(days=44)
     fresh = (await add(category="timing", observation="Fast at noon")).id
     await dashboard.operational.upkeep.decay()
     page = (await client.get("/memories")).text
-    faded = row(page, stored[RESTART])
-    assert "fading" in faded
-    assert "0.7" in faded
+    stale_row = row(page, lessons[RESTART])
+    assert "fading" in stale_row
+    assert "0.7" in stale_row
     assert " inactive " in row(page, weak)
     assert " active " in row(page, fresh)
     assert "0.7" in row(page, fresh)
@@ -157,22 +157,22 @@ async def test_pages_of_a_long_list(client: httpx2.AsyncClient, dashboard: Dashb
         await dashboard.operational.add(category="timing", observation=f"Number {number}")
     page = (await client.get("/memories")).text
     assert "50 of 53" in page
-    assert len(shown(page)) == 50
+    assert len(observations(page)) == 50
     link = re.search(r'<a[^>]* href="([^"]+)"[^>]*>(?:(?!</a>).)*Next', page, re.DOTALL)
     assert link
-    last = shown((await client.get(html.unescape(link[1]))).text)
+    last = observations((await client.get(html.unescape(link[1]))).text)
     assert len(last) == 3
-    assert shown((await client.get("/memories?offset=5000")).text) == last
+    assert observations((await client.get("/memories?offset=5000")).text) == last
 
 
 async def test_markup_in_a_lesson_is_text(client: httpx2.AsyncClient, dashboard: Dashboard) -> None:
-    """What an agent wrote is shown, never run."""
+    """The text of an agent is shown, never run."""
     evil = "<img src=x onerror=alert(1)> <script>alert(2)</script> {{ 7 * 7 }}"
     lesson = await dashboard.operational.add(category="timing", observation=evil)
-    listed, own = [(await client.get(path)).text for path in ("/memories", f"/memories/{lesson.id}")]
-    assert shown(listed) == [evil]
-    assert f">\n{html.escape(evil)}</textarea>" in own
-    for page in (listed, own):
+    list_page, own_page = [(await client.get(path)).text for path in ("/memories", f"/memories/{lesson.id}")]
+    assert observations(list_page) == [evil]
+    assert f">\n{html.escape(evil)}</textarea>" in own_page
+    for page in (list_page, own_page):
         assert "<img" not in page
         assert "<script>" not in page
 

@@ -96,7 +96,7 @@ async def test_a_client_of_the_newest_protocol_needs_no_handshake(url: str, name
     }
     headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28"}
     async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=DEADLINE_S) as client:
-        discovered, listed = [
+        discovery, tool_list = [
             (
                 await client.post(
                     f"/mcp/{name}",
@@ -106,9 +106,9 @@ async def test_a_client_of_the_newest_protocol_needs_no_handshake(url: str, name
             ).json()["result"]
             for method in ("server/discover", "tools/list")
         ]
-    assert "2026-07-28" in discovered["supportedVersions"]
-    assert "logging" not in discovered["capabilities"]
-    assert listed["tools"]
+    assert "2026-07-28" in discovery["supportedVersions"]
+    assert "logging" not in discovery["capabilities"]
+    assert tool_list["tools"]
 
 
 @pytest.mark.requirement("FOL-04.6")
@@ -121,14 +121,14 @@ async def test_a_client_of_an_earlier_protocol_gets_its_handshake(url: str, vers
     request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
     async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=DEADLINE_S) as client:
         answer = (await client.post("/mcp/knowledge", json=request)).json()["result"]
-        listed = await client.post(
+        tool_list = await client.post(
             "/mcp/knowledge",
             headers={"mcp-protocol-version": version},
             json={"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}},
         )
     assert answer["protocolVersion"] == version
     assert "logging" not in answer["capabilities"]
-    assert "memory_recall" in {tool["name"] for tool in listed.json()["result"]["tools"]}
+    assert "memory_recall" in {tool["name"] for tool in tool_list.json()["result"]["tools"]}
 
 
 @pytest.mark.requirement("KNW-19.1")

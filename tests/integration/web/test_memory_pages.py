@@ -69,11 +69,11 @@ async def test_the_id_of_a_replaced_fact_leads_to_its_successor(service: Secured
         assert own == f"/knowledge/facts/{old.id}"
         assert "Replaced by" in (replaced := (await client.get(own)).text)
         assert after in replaced
-        both = f"/compare?one={old.id}&other={new.id}"
-        assert f'<a href="{html.escape(both)}">Compare the two</a>' in replaced
-        compared = (await client.get(both)).text
-        assert "<mark>tea</mark>" in compared
-        assert "<mark>coffee</mark>" in compared
+        address = f"/compare?one={old.id}&other={new.id}"
+        assert f'<a href="{html.escape(address)}">Compare the two</a>' in replaced
+        comparison = (await client.get(address)).text
+        assert "<mark>tea</mark>" in comparison
+        assert "<mark>coffee</mark>" in comparison
 
 
 CHANGES = [

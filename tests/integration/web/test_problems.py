@@ -97,8 +97,8 @@ async def test_no_problem_shows_a_form_of_the_programming_language(client: httpx
     details: list[str] = []
     for path, methods in paths.items():
         where = re.sub(r"{[^}]*}", "no-such.id", path)
-        for method, described in methods.items():
-            takes_body = "requestBody" in described
+        for method, operation in methods.items():
+            takes_body = "requestBody" in operation
             for query, body in (
                 (query, body) for query in QUERIES for body in (BODIES if takes_body else [None])
             ):

@@ -21,7 +21,7 @@ EXAMPLES = 1
 """Random requests to each operation. The other phases make up some 3,500 requests whatever this number is."""
 
 QUICKER = {"NO_PROXY": "127.0.0.1", "HYPOTHESIS_STORAGE_DIRECTORY": str(CHECKOUT / ".hypothesis")}
-"""Without a look for a proxy before each request, and with what Hypothesis found out about Unicode in earlier runs."""
+"""No search for a proxy before each request, and the tables of Unicode that Hypothesis made in earlier runs."""
 
 KEY = "Idempotency-Key"
 

@@ -41,8 +41,8 @@ def model(tmp_path: Path) -> Path:
     return write_cross_encoder(tmp_path / "cross" / "encoder")
 
 
-def opened(model: Path | str, cache_dir: Path | None = None) -> CrossEncoder:
-    """Open a cross-encoder."""
+def open_model(model: Path | str, cache_dir: Path | None = None) -> CrossEncoder:
+    """Open the cross-encoder of a directory, or of a name."""
     return open_cross_encoder(EmbeddingOptions(model=str(model), cache_dir=cache_dir))
 
 
@@ -52,7 +52,7 @@ def ids_of(text: str) -> list[int]:
 
 
 def references(model: Path, memories: list[str]) -> list[float]:
-    """Return what numpy says of each memory."""
+    """Return the score of each memory, computed with numpy."""
     scores: list[float] = []
     for memory in memories:
         one, other = [2, *ids_of(PROMPT), 3], [*ids_of(memory), 3]
@@ -66,7 +66,7 @@ def test_the_score_is_that_of_bert(model: Path) -> None:
     weights = model / "model.safetensors"
     graph = build_cross_graph(weights, read_config(weights, CrossEncoderConfig), int8=False)
     session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
-    inputs = opened(model).inputs([(PROMPT, memory) for memory in MEMORIES])
+    inputs = open_model(model).inputs([(PROMPT, memory) for memory in MEMORIES])
     shape = (len(MEMORIES), max(len(each.ids) for each in inputs) + 2)
     arrays = {name: np.zeros(shape, dtype=np.int64) for name in ("input_ids", "roles", "attention_mask")}
     for row, (ids, roles) in enumerate(inputs):
@@ -79,8 +79,8 @@ def test_the_score_is_that_of_bert(model: Path) -> None:
 
 @pytest.mark.requirement("SHW-09.1")
 def test_weights_of_8_bits_say_nearly_the_same(model: Path) -> None:
-    """Whatever is read beside a memory, in the order of the memories."""
-    network, expected = opened(model), references(model, MEMORIES)
+    """For a memory alone and in a batch, in the order of the memories."""
+    network, expected = open_model(model), references(model, MEMORIES)
     assert max(expected) - min(expected) > 0.3
     assert network.odds(PROMPT, MEMORIES) == pytest.approx(expected, abs=0.1)
     assert network.odds(PROMPT, MEMORIES[::-1]) == pytest.approx(expected[::-1], abs=0.1)
@@ -91,16 +91,16 @@ def test_weights_of_8_bits_say_nearly_the_same(model: Path) -> None:
 def test_it_is_found_where_embedding_models_are(tmp_path: Path) -> None:
     """Under its name among the models of the home."""
     write_cross_encoder(tmp_path / "models" / NAME.replace("/", "--"), score=1.5)
-    found = reranker_of(Settings(home=tmp_path, reranker=NAME))
-    assert found is not None
-    assert found.odds("restart\n it", ["it is full"]) == pytest.approx([1.5], abs=0.02)
-    assert found.odds_alone
+    encoder = reranker_of(Settings(home=tmp_path, reranker=NAME))
+    assert encoder is not None
+    assert encoder.odds("restart\n it", ["it is full"]) == pytest.approx([1.5], abs=0.02)
+    assert encoder.odds_alone
 
 
 @pytest.mark.requirement("SHW-09.1")
 def test_a_long_memory_is_cut_and_a_long_prompt_keeps_both_ends(model: Path) -> None:
     """A pair has no more tokens than the model has positions."""
-    network = opened(model)
+    network = open_model(model)
     (short,) = network.inputs([("the queue", "is " * 500)])
     assert short.ids == [2, 4, 5, 3, *[6] * (POSITIONS - 5), 3]
     assert short.roles == [0] * 4 + [1] * (POSITIONS - 4)
@@ -115,7 +115,7 @@ def test_a_long_memory_is_cut_and_a_long_prompt_keeps_both_ends(model: Path) -> 
 @pytest.mark.parametrize(("score", "odds"), [(1e6, MOST_ODDS), (-1e6, -MOST_ODDS)])
 def test_a_score_beyond_all_odds_is_bounded(tmp_path: Path, score: float, odds: float) -> None:
     """Its probability can be computed."""
-    assert opened(write_cross_encoder(tmp_path / "model", score=score)).odds("it", ["is"]) == [odds]
+    assert open_model(write_cross_encoder(tmp_path / "model", score=score)).odds("it", ["is"]) == [odds]
 
 
 def _other_architecture(model: Path) -> None:
@@ -186,22 +186,22 @@ def test_a_model_of_another_form_is_named(model: Path, damage: Callable[[Path], 
     """The error says what was expected and what was found."""
     damage(model)
     with pytest.raises(ModelDamagedError, match=message):
-        opened(model)
+        open_model(model)
 
 
 @pytest.mark.requirement("SHW-09.2")
 def test_a_missing_model_says_how_to_get_it(tmp_path: Path) -> None:
     """As for embedding models; a graph alone is not enough."""
-    with pytest.raises(ModelMissingError, match=f'the reranker "{NAME}" is not on this machine') as missing:
-        opened(NAME, tmp_path)
-    assert "COMMONPLACE_EMBEDDING_DOWNLOAD=true" in str(missing.value)
+    with pytest.raises(ModelMissingError, match=f'the reranker "{NAME}" is not on this machine') as failure:
+        open_model(NAME, tmp_path)
+    assert "COMMONPLACE_EMBEDDING_DOWNLOAD=true" in str(failure.value)
     with pytest.raises(ModelMissingError, match="contains no reranker"):
-        opened(tmp_path)
+        open_model(tmp_path)
     model = write_cross_encoder(tmp_path / "model")
     (model / "onnx").mkdir()
     (model / "model.safetensors").rename(model / "onnx" / "model.onnx")
     with pytest.raises(ModelMissingError, match=r"expected model\.safetensors"):
-        opened(model)
+        open_model(model)
 
 
 @pytest.mark.requirement("SHW-09.2")
@@ -230,7 +230,7 @@ def test_a_prompt_does_not_wait_for_a_download(model: Path) -> None:
     def opens() -> CrossEncoder:
         begun.set()
         assert end.wait(DEADLINE_S)
-        return opened(model)
+        return open_model(model)
 
     slow = Reranker(opens, patience_s=0.01)
     first = threading.Thread(target=slow.prepare)
@@ -251,9 +251,9 @@ def test_the_setting_names_the_reranker(tmp_path: Path) -> None:
     off = Settings(reranker="off")
     assert reranker_of(off) is None
     assert not MemoryModuleConfig.of(off).retrieval.reranks
-    named = Settings(home=tmp_path, reranker=NAME)
-    assert MemoryModuleConfig.of(named).retrieval.reranks
-    first = reranker_of(named)
+    settings = Settings(home=tmp_path, reranker=NAME)
+    assert MemoryModuleConfig.of(settings).retrieval.reranks
+    first = reranker_of(settings)
     assert first is not None
     assert first is reranker_of(Settings(home=tmp_path, reranker=NAME))
     assert first is not reranker_of(Settings(home=tmp_path, reranker=NAME, embedding_download=True))

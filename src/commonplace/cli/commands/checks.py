@@ -201,20 +201,20 @@ async def check_judge(settings: Settings) -> str:
 
 
 async def check_reranker(settings: Settings) -> str:
-    """Open the network that reads prompts and memories together, and let it read one of each."""
+    """Open the network of the reranker, and let it read a prompt and a memory."""
     reranker = reranker_of(settings)
     if reranker is None:
         return "off: blocks show the memories that are most alike"
     began = time.monotonic()
     try:
         network = await asyncio.to_thread(reranker.opens)
-        opened_s = time.monotonic() - began
+        opening_s = time.monotonic() - began
         await asyncio.to_thread(network.odds, WORD, [WORD])
     except EmbeddingError as error:
         raise EmbeddingError(f"blocks show the memories that are most alike: {error}") from error
-    read_s = time.monotonic() - began - opened_s
+    reading_s = time.monotonic() - began - opening_s
     name = "the learned network" if settings.reranker == RERANKER_LEARNED else settings.reranker
-    return f"{name}, opened in {1000 * opened_s:.0f} ms; read a prompt and a memory in {1000 * read_s:.0f} ms"
+    return f"{name}, opened in {1000 * opening_s:.0f} ms; read a prompt and a memory in {1000 * reading_s:.0f} ms"
 
 
 async def check_second_opinion(settings: Settings) -> str:

@@ -87,8 +87,8 @@ def _sentence(receipt: MoveReceipt, model: str) -> str:
     if receipt.model is None:
         return "nothing to move: no memory has ever been stored"
     if not receipt.moved:
-        made = plural(receipt.with_passages, "long memory", "long memories")
-        passages = f"\nmade the missing passages of {made}" if receipt.with_passages else ""
+        memories = plural(receipt.with_passages, "long memory", "long memories")
+        passages = f"\nmade the missing passages of {memories}" if receipt.with_passages else ""
         return f"nothing to move: every memory already has vectors of {receipt.model}{passages}"
     return (
         f"embedded {plural(receipt.embedded, 'memory', 'memories')}; the active model is now {receipt.model}\n"

@@ -163,7 +163,7 @@ def _is_relative(setting: str, value: object) -> bool:
     """Return whether a setting names a place relative to the current directory."""
     if not isinstance(value, str) or not value or value.startswith(("/", "~")) or "://" in value:
         return False
-    # A name of a model is no place.
+    # The name of a model is not a path.
     return setting not in {"embedding_model", "reranker"} or os.path.isdir(value)  # noqa: PTH112
 
 

@@ -94,9 +94,9 @@ class VectorMove:
                 await work.enter(MoveStep.SWITCHING)
                 await _switch(work)
                 last = (await reembedding_status(pool)).last
-                made = await _make_passages(pool, engine)
-            embedded = 0 if last is None else last.done
-            return MoveReceipt(moved=True, model=to, embedded=embedded, with_passages=made)
+                with_passages = await _make_passages(pool, engine)
+            count = 0 if last is None else last.done
+            return MoveReceipt(moved=True, model=to, embedded=count, with_passages=with_passages)
 
 
 async def _make_passages(pool: asyncpg.Pool, engine: EmbeddingEngine) -> int:

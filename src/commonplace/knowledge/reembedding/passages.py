@@ -1,4 +1,4 @@
-"""Passages for long memories that have none: those of an older release, and all of them after a switch of models."""
+"""Passages for long memories without passages: those of an older release, and all after a change of the model."""
 
 import hashlib
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _FIRST: Final = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Unread:
+class _LongMemory:
     """A long memory without passages."""
 
     id: UUID
@@ -41,37 +41,41 @@ async def make_passages(
         EmbeddingError: The model cannot be used.
         StorageUnavailableError: The server cannot be reached.
     """
-    made = 0
+    count = 0
     for kind in MemoryType:
         after: UUID | None = _FIRST
         while after is not None:
             async with work_of(pool, tenant, readonly=True) as sql:
                 rows = await of_kind(kind, sql).without_passages(after=after, limit=batch_rows)
-            found = [
-                _Unread(id=row["id"], text=EmbeddedText(content=row["content"], heading=row["heading"]))
+            memories = [
+                _LongMemory(id=row["id"], text=EmbeddedText(content=row["content"], heading=row["heading"]))
                 for row in rows
             ]
-            batch = await _make(pool, engine, tenant, kind, found)
-            made += batch
-            after = found[-1].id if batch and len(found) == batch_rows else None
-    return made
+            batch = await _make(pool, engine, tenant, kind, memories)
+            count += batch
+            after = memories[-1].id if batch and len(memories) == batch_rows else None
+    return count
 
 
 async def _make(
-    pool: asyncpg.Pool, engine: EmbeddingEngine, tenant: str, kind: MemoryType, found: Sequence[_Unread]
+    pool: asyncpg.Pool,
+    engine: EmbeddingEngine,
+    tenant: str,
+    kind: MemoryType,
+    memories: Sequence[_LongMemory],
 ) -> int:
-    if not found:
+    if not memories:
         return 0
-    embeddings = await embed_memories(engine, [each.text for each in found])
+    embeddings = await embed_memories(engine, [each.text for each in memories])
     async with work_of(pool, tenant) as sql:
-        locked = await of_kind(kind, sql).lock_unchanged(
-            ids=[each.id for each in found],
-            fingerprint=[_fingerprint(each.text.content) for each in found],
+        rows = await of_kind(kind, sql).lock_unchanged(
+            ids=[each.id for each in memories],
+            fingerprint=[_fingerprint(each.text.content) for each in memories],
             version=embeddings.version,
         )
-        unchanged = {row["id"] for row in locked}
-        places = [place for place, each in enumerate(found) if each.id in unchanged]
-        await store_passages(sql, kind, [found[place].id for place in places], embeddings.only(*places))
+        unchanged_ids = {row["id"] for row in rows}
+        places = [place for place, each in enumerate(memories) if each.id in unchanged_ids]
+        await store_passages(sql, kind, [memories[place].id for place in places], embeddings.only(*places))
     return len(places)
 
 

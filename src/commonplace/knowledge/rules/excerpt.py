@@ -1,8 +1,8 @@
 """The part of a long text that is about a topic. Pure.
 
 A block has room for statements. A text that is longer, such as a pasted document, would fill it or not fit at all, so
-its line shows the passage that shares most words with the topic. A text that was found by its meaning shares few or
-none; its line shows the passage that is nearest to the topic in meaning.
+its line shows the passage that shares most words with the topic. If a text shares no more than one word, because a
+search found it by its meaning, its line shows the passage nearest to the topic in meaning.
 
 Source: SHW-03, SHW-08.
 """
@@ -20,21 +20,21 @@ CUT: Final = "… "
 
 
 LEAST_WORDS: Final = 2
-"""The number of words of a topic, if it has as many, that tell more of a passage than its meaning does."""
+"""A passage with this many words of the topic, or all of its words, goes before the passage nearest in meaning."""
 
 
 def excerpt(text: str, topic: str, chars: int, *, nearest: PassageSpan | None = None) -> str:
     """Return a text, or the passage of a longer one that shares most words with a topic.
 
     Of passages with as many of the words, the one that has them closest together is returned, with as much before them
-    as behind them. Cut ends are marked with ``…``. Of a text with less than two words of the topic, the passage that is
-    nearest in meaning is returned; without such a passage and without a word, the text begins at its beginning.
+    as behind them. Cut ends are marked with ``…``. If no passage has two words of the topic, the passage nearest in
+    meaning is returned; without such a passage and without any word of the topic, the beginning of the text.
 
     Args:
         text: Any text.
-        topic: What the passage shall be about.
+        topic: The topic of the passage.
         chars: The maximum length of the passage.
-        nearest: The place of the passage of the text that is nearest to the topic in meaning, if that is known.
+        nearest: The passage nearest to the topic in meaning; ``None`` if it is not known.
     """
     if len(text) <= chars:
         return text

@@ -14,7 +14,7 @@ from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.rules.relevance import Relevance
 
 USUAL: Final = 0.18
-"""The score of a memory that helps as much as not, which has the helpfulness 0.5."""
+"""The score of a memory with the helpfulness 0.5."""
 
 BEHIND_BEST: Final = 6.0
 """The maximum distance to the best memory, as the logarithm of odds."""
@@ -28,7 +28,7 @@ class Reading(NamedTuple):
 
 
 class HelpWeights(NamedTuple):
-    """How much likeness, and a point of importance, count beside the odds; ``usual`` is taken off the sum."""
+    """The weights of likeness and of a point of importance beside the odds; ``usual`` is subtracted from the sum."""
 
     likeness: float
     importance: float
@@ -39,11 +39,11 @@ LEARNED: Final = HelpWeights(likeness=4.0, importance=0.3, usual=USUAL)
 """For the learned network."""
 
 ODDS_ALONE: Final = HelpWeights(likeness=0.0, importance=0.0, usual=0.0)
-"""For other networks, to which nothing was fitted."""
+"""For other networks: no weights were fitted to their odds."""
 
 
 def helpful(
-    judged: Sequence[Relevance],
+    relevances: Sequence[Relevance],
     readings: Sequence[Reading],
     weights: HelpWeights = LEARNED,
     *,
@@ -52,16 +52,17 @@ def helpful(
     """Return the memories that help with a prompt, the most helpful first; for their relevance see :func:`by_help`.
 
     Args:
-        judged: The memories nearest to the prompt.
+        relevances: The memories nearest to the prompt.
         readings: The odds and the importance of each of them.
-        weights: What counts beside the odds.
+        weights: The weights of likeness and importance.
         min_relevance: The minimum helpfulness of the best memory, from 0.0 to 1.0; 0.0 returns all.
     """
-    ranked = by_help(judged, readings, weights)
+    ranked = by_help(relevances, readings, weights)
     if min_relevance <= 0.0 or not ranked:
         return ranked
     scores = {
-        each.place: score for each, score in zip(judged, _scores(judged, readings, weights), strict=True)
+        each.place: score
+        for each, score in zip(relevances, _scores(relevances, readings, weights), strict=True)
     }
     best = max(scores.values())
     if _helpfulness(best) < min_relevance:
@@ -70,38 +71,43 @@ def helpful(
 
 
 def by_help(
-    judged: Sequence[Relevance], readings: Sequence[Reading], weights: HelpWeights = LEARNED
+    relevances: Sequence[Relevance], readings: Sequence[Reading], weights: HelpWeights = LEARNED
 ) -> list[Relevance]:
     """Return memories by how much they help with a prompt, the most helpful first.
 
     The relevance of a memory becomes its odds of helping as a share of the best one's, times its normalised fused rank.
 
     Args:
-        judged: The memories, the most alike first.
-        readings: The odds and the importance of the first of them; the others follow in their order.
-        weights: What counts beside the odds.
+        relevances: The memories, the most alike first.
+        readings: The odds and the importance of the first memories; memories without a reading follow in their order.
+        weights: The weights of likeness and importance.
     """
     if not readings:
-        return list(judged)
-    scores = _scores(judged, readings, weights)
-    best, fused = max(scores), max(each.rrf_score for each in judged)
-    read = [
-        (score, replace(each, relevance=each.rrf_score / fused * math.exp(score - best)))
-        for score, each in zip(scores, judged, strict=False)
+        return list(relevances)
+    scores = _scores(relevances, readings, weights)
+    best, best_rrf = max(scores), max(each.rrf_score for each in relevances)
+    pairs = [
+        (score, replace(each, relevance=each.rrf_score / best_rrf * math.exp(score - best)))
+        for score, each in zip(scores, relevances, strict=False)
     ]
-    ranked = [each for _, each in sorted(read, key=lambda pair: -pair[0])]
+    ranked = [each for _, each in sorted(pairs, key=lambda pair: -pair[0])]
     least = min(each.relevance for each in ranked)
-    return [*ranked, *(replace(each, relevance=least * each.relevance) for each in judged[len(readings) :])]
+    return [
+        *ranked,
+        *(replace(each, relevance=least * each.relevance) for each in relevances[len(readings) :]),
+    ]
 
 
-def _scores(judged: Sequence[Relevance], readings: Sequence[Reading], weights: HelpWeights) -> list[float]:
+def _scores(
+    relevances: Sequence[Relevance], readings: Sequence[Reading], weights: HelpWeights
+) -> list[float]:
     """Return the logarithm of the odds that each memory helps, from its reading, its likeness and its importance."""
     return [
         reading.odds
         + weights.likeness * each.likeness
         + weights.importance * (reading.importance - DEFAULT_IMPORTANCE)
         - weights.usual
-        for each, reading in zip(judged, readings, strict=False)
+        for each, reading in zip(relevances, readings, strict=False)
     ]
 
 

@@ -1,9 +1,9 @@
 """Passages of long texts, each short enough for the embedding model. Pure.
 
 The model reads about 256 tokens, which are the first 900 characters of a longer text. Passages end where a line or a
-sentence ends, and the last sentence of a passage begins the next one if it is short, so that a sentence stands beside
-what it refers to. Of a text with more passages than a memory may have, passages at equal distances are kept: no part of
-the text is left out altogether, and what stands near a passage is mostly about the same.
+sentence ends, and the last sentence of a passage begins the next one if it is short, so that a sentence keeps its
+context. If a text has more passages than a memory may have, passages at equal distances stand for the whole text,
+because neighbouring passages are mostly about the same subject.
 
 Source: SHW-08; ADR 0039 has the measurements.
 """
@@ -46,14 +46,14 @@ def size(text: str) -> int:
 def passages(text: str) -> list[PassageSpan]:
     """Return the passages of a text in their order; empty if a model reads the whole text.
 
-    Every character but white space is in a passage, unless the text has more than :data:`MOST` passages.
+    Every character except white space is in a passage, unless the text has more than :data:`MOST` passages.
     """
     if size(text) <= LONG:
         return []
-    found = list(_joined(text, list(_pieces(text))))
-    if len(found) <= MOST:
-        return found
-    return [found[place * (len(found) - 1) // (MOST - 1)] for place in range(MOST)]
+    spans = list(_joined(text, list(_pieces(text))))
+    if len(spans) <= MOST:
+        return spans
+    return [spans[place * (len(spans) - 1) // (MOST - 1)] for place in range(MOST)]
 
 
 def _pieces(text: str) -> Iterator[PassageSpan]:
@@ -67,7 +67,7 @@ def _pieces(text: str) -> Iterator[PassageSpan]:
 
 
 def _parts(text: str, piece: PassageSpan) -> Iterator[PassageSpan]:
-    """Cut a piece that is too long for a passage, between words where it can be."""
+    """Cut a piece that is too long for a passage, between words if possible."""
     start, end = piece
     while size(text[start : min(end, start + PASSAGE + 1)]) > PASSAGE:
         cut = min(end, start + PASSAGE)
@@ -85,20 +85,20 @@ def _parts(text: str, piece: PassageSpan) -> Iterator[PassageSpan]:
 def _joined(text: str, pieces: Sequence[PassageSpan]) -> Iterator[PassageSpan]:
     """Join pieces to passages."""
     sizes = [size(text[start:end]) for start, end in pieces]
-    first, used = 0, 0
+    first, length = 0, 0
     for place, each in enumerate(sizes):
-        if used + each > PASSAGE:
+        if length + each > PASSAGE:
             yield from _stripped(text, pieces[first].start, pieces[place - 1].end)
             overlaps = place - 1 > first and sizes[place - 1] <= min(OVERLAP, PASSAGE - each)
             first = place - 1 if overlaps else place
-            used = sum(sizes[first:place])
-        used += each
+            length = sum(sizes[first:place])
+        length += each
     if pieces:
         yield from _stripped(text, pieces[first].start, pieces[-1].end)
 
 
 def _stripped(text: str, start: int, end: int) -> Iterator[PassageSpan]:
-    """Yield a passage without the white space around it, unless there is nothing else."""
+    """Yield a passage without the white space around it, if any other character is left."""
     passage = text[start:end]
     start += len(passage) - len(passage.lstrip())
     end -= len(passage) - len(passage.rstrip())

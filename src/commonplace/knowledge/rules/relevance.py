@@ -1,9 +1,9 @@
 """Relevance of facts and rules for a topic, and the floor below which a memory is not shown. Pure.
 
 The likeness of a memory is absolute: its cosine with the topic, and the rarity of the words that both hold. It decides
-what is shown at all. The relevance ranks shown memories: the fused rank, normalised by the best one, times what the
-distance to the best likeness leaves. The specified normalisation alone leaves 0.12 between the first and the thirtieth,
-so importance and the latest use would decide.
+whether a memory is shown. The relevance ranks the shown memories: the fused rank as a share of the best one, times a
+factor that falls with the distance to the best likeness. Without this factor, the first and the thirtieth memory differ
+by 0.12 only, so importance and the latest use would decide.
 
 Source: KNW-08.1; the constants were chosen on worlds of prompts and on PrecisionMemBench (ADR 0010, ADR 0036).
 """

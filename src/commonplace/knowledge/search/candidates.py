@@ -89,14 +89,14 @@ async def read_candidates(
         ids[f"{candidates.types[place]}_ids"].append(memory_id)  # pyright: ignore[reportOptionalMemberAccess]
     statements = reading_queries(request.form).on(sql.connection)
     rows = await statements.read_memories(**{**request.parameters, **ids, "pinned": pinned})
-    read = [(row, _memory(row, request.now)) for row in rows]
+    pairs = [(row, _memory(row, request.now)) for row in rows]
     return ReadMemories(
-        by_place={at[memory.id]: memory for row, memory in read if not row["is_pinned"]},
-        pinned=[memory for row, memory in read if row["is_pinned"]],
-        stale=frozenset(memory.id for row, memory in read if row["is_stale"]),
+        by_place={at[memory.id]: memory for row, memory in pairs if not row["is_pinned"]},
+        pinned=[memory for row, memory in pairs if row["is_pinned"]],
+        stale=frozenset(memory.id for row, memory in pairs if row["is_stale"]),
         passages={
             memory.id: PassageSpan(row["start_char"], row["end_char"])
-            for row, memory in read
+            for row, memory in pairs
             if row["start_char"] is not None and row["end_char"] is not None
         },
     )

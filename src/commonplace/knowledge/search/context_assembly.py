@@ -142,7 +142,7 @@ class ContextBlocks:
         if not style.by_use:
             weights = weights.without_recency()
         async with unit_of_work(pool, readonly=True, search=True) as sql:
-            found, read = await find_memories(
+            results, recalled_memories = await find_memories(
                 sql,
                 request,
                 weights=weights,
@@ -152,23 +152,23 @@ class ContextBlocks:
                 reader=reranker_for(self._session),
                 helpful_only=True,
             )
-            memories = [*(each.memory for each in found), *read.pinned]
+            memories = [*(each.memory for each in results), *recalled_memories.pinned]
             until = await facts_until(sql, memories, request)
             opposed = await _opposed(sql, memories) if style.ids else {}
-        pinned_memories = read.pinned
+        pinned_memories = recalled_memories.pinned
         if hides is not None:
             hidden = await asyncio.to_thread(lambda: {each.id for each in memories if hides(each)})
-            found = [each for each in found if each.memory.id not in hidden]
-            pinned_memories = [each for each in read.pinned if each.id not in hidden]
+            results = [each for each in results if each.memory.id not in hidden]
+            pinned_memories = [each for each in recalled_memories.pinned if each.id not in hidden]
         return render(
-            _statements(each.memory for each in found),
+            _statements(each.memory for each in results),
             pinned=_statements(sorted(pinned_memories, key=_by_importance)),
             today=request.now.date(),
-            stale={*read.stale, *(each.memory.id for each in found if each.is_stale)},
+            stale={*recalled_memories.stale, *(each.memory.id for each in results if each.is_stale)},
             until=until,
-            folded={each.memory.id: each.stands_for for each in found if each.stands_for},
+            folded={each.memory.id: each.stands_for for each in results if each.stands_for},
             opposed=opposed,
-            passages=read.passages,
+            passages=recalled_memories.passages,
         )
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from commonplace.reranker import Reranker
 
 STALE_RELEVANCE: Final = 0.13
-"""The share of its relevance that counts for a stale memory: one that is nearly as relevant comes before it."""
+"""A stale memory has this share of its relevance, so a current memory that is nearly as relevant comes first."""
 
 RECALLED_TABLES: Final = (TABLES["facts"], TABLES["rules"])
 
@@ -74,16 +74,16 @@ class Recall:
         opening = self._session.writing() if count and not is_split else self._session.reading(search=True)
         async with traced(self._session, "search_memory", topic) as note:
             async with opening as sql:
-                found, _ = await find_memories(
+                results, _ = await find_memories(
                     sql, request, weights=weights, explain=explain, reader=reranker_for(self._session)
                 )
-                found = await with_until(sql, found[: request.limit], request)
+                results = await with_until(sql, results[: request.limit], request)
                 if count and not is_split:
-                    found = await _count_uses(sql, found, request)
-            if is_split and found:
+                    results = await _count_uses(sql, results, request)
+            if is_split and results:
                 async with self._session.writing() as sql:
-                    found = await _count_uses(sql, found, request)
-            return note(found)
+                    results = await _count_uses(sql, results, request)
+            return note(results)
 
 
 async def find_memories(
@@ -110,44 +110,45 @@ async def find_memories(
         explain: Whether to explain each result.
         pinned: The maximum number of pinned facts, and of pinned rules.
         more: The maximum number of relevant memories beyond the limit of the request.
-        reader: Reads the memories together with the query, and ranks them by how much they help.
-        helpful_only: Whether only those that help are returned, in place of those that are alike enough.
+        reader: The reranker, which ranks the memories by how much they help; ``None`` ranks them by likeness.
+        helpful_only: Whether to return the memories that help, in place of the memories above the floor of likeness.
     """
     request = await begin_search(sql, request)
     candidates = await find_meant(sql, RECALLED_TABLES, request, seeds=max(DEPTH, request.limit + more))
     if reader is not None and not await can_reread(request, reader):
         reader = None
     if candidates is None:
-        judged = []
+        relevances = []
     elif reader is not None and helpful_only:
-        judged = nearest(candidates, request)
+        relevances = nearest(candidates, request)
     else:
-        judged = _judged(candidates, request, more=more)
-    read = await read_candidates(sql, candidates, [each.place for each in judged], request, pinned=pinned)
+        relevances = _above_floor(candidates, request, more=more)
+    places = [each.place for each in relevances]
+    memories = await read_candidates(sql, candidates, places, request, pinned=pinned)
     if reader is not None:
         rank = reread if helpful_only else rank_by_help
-        judged = await rank(judged, read, request, reader)
-    found = [
-        _scored(memory, each, request, weights, is_stale=memory.id in read.stale, explain=explain)
-        for each in judged
-        if (memory := read.by_place.get(each.place))
+        relevances = await rank(relevances, memories, request, reader)
+    results = [
+        _result(memory, each, request, weights, is_stale=memory.id in memories.stale, explain=explain)
+        for each in relevances
+        if (memory := memories.by_place.get(each.place))
     ]
-    first = max(LEAST_SHOWN, request.limit) if request.text else len(found)
-    best = sorted(found[:first], key=_by_score)
-    rest = {each.memory.id for each in found[first:]}
-    found = without_rewordings(folded([*best, *found[first:]], scoped=request.is_scoped))
-    related = await find_related(sql, found, request, explain=explain)
+    first = max(LEAST_SHOWN, request.limit) if request.text else len(results)
+    best = sorted(results[:first], key=_by_score)
+    rest = {each.memory.id for each in results[first:]}
+    results = without_rewordings(folded([*best, *results[first:]], scoped=request.is_scoped))
+    related = await find_related(sql, results, request, explain=explain)
     if related:
-        direct = [each for each in found if each.memory.id not in rest]
-        found = folded([*direct, *related, *found[len(direct) :]], scoped=request.is_scoped)
-    return found, read
+        direct = [each for each in results if each.memory.id not in rest]
+        results = folded([*direct, *related, *results[len(direct) :]], scoped=request.is_scoped)
+    return results, memories
 
 
-def _by_score(found: SearchResult) -> tuple[float, float, UUID]:
-    return (-(found.scores.composite_score or 0.0), *tie_break(found.memory))
+def _by_score(result: SearchResult) -> tuple[float, float, UUID]:
+    return (-(result.scores.composite_score or 0.0), *tie_break(result.memory))
 
 
-def _judged(candidates: Candidates, request: SearchRequest, *, more: int) -> list[Relevance]:
+def _above_floor(candidates: Candidates, request: SearchRequest, *, more: int) -> list[Relevance]:
     return relevant(
         candidates,
         min_relevance=request.min_relevance,
@@ -157,9 +158,9 @@ def _judged(candidates: Candidates, request: SearchRequest, *, more: int) -> lis
     )
 
 
-def _scored(
+def _result(
     memory: Memory,
-    judged: Relevance,
+    relevance: Relevance,
     request: SearchRequest,
     weights: ScoreWeights,
     *,
@@ -167,19 +168,19 @@ def _scored(
     explain: bool,
 ) -> SearchResult:
     assert not isinstance(memory, Episode)  # noqa: S101 - RECALLED_TABLES holds none
-    relevance = judged.relevance * (STALE_RELEVANCE if is_stale else 1.0) if request.text else 0.0
-    scored = score(memory, relevance, weights, request.now)
+    share = relevance.relevance * (STALE_RELEVANCE if is_stale else 1.0) if request.text else 0.0
+    parts = score(memory, share, weights, request.now)
     scores = Scores(
-        likeness=judged.likeness,
-        similarity=judged.similarity,
-        semantic_rank=judged.semantic_rank,
-        keyword_rank=judged.keyword_rank,
-        rrf_score=judged.rrf_score,
-        composite_score=scored.composite,
+        likeness=relevance.likeness,
+        similarity=relevance.similarity,
+        semantic_rank=relevance.semantic_rank,
+        keyword_rank=relevance.keyword_rank,
+        rrf_score=relevance.rrf_score,
+        composite_score=parts.composite,
     )
     explanation = (
         explain_recall(
-            memory, scores, scored, weights, min_relevance=request.min_relevance, limit=DEPTH, now=request.now
+            memory, scores, parts, weights, min_relevance=request.min_relevance, limit=DEPTH, now=request.now
         )
         if explain
         else None
@@ -189,25 +190,27 @@ def _scored(
 
 
 async def _count_uses(
-    sql: KnowledgeStatements, found: list[SearchResult], request: SearchRequest
+    sql: KnowledgeStatements, results: list[SearchResult], request: SearchRequest
 ) -> list[SearchResult]:
-    ids = {kind: [each.memory.id for each in found if each.memory.memory_type is kind] for kind in MemoryType}
-    if not found:
-        return found
-    counted = await sql.bump_references(
+    if not results:
+        return results
+    ids = {
+        kind: [each.memory.id for each in results if each.memory.memory_type is kind] for kind in MemoryType
+    }
+    rows = await sql.bump_references(
         fact_ids=ids[MemoryType.FACT], rule_ids=ids[MemoryType.RULE], now=request.now
     )
     # A memory that another transaction has deleted meanwhile keeps the counts that were read.
-    counts = {row["id"]: row for row in counted}
-    return [_counted(each, counts.get(each.memory.id)) for each in found]
+    counts = {row["id"]: row for row in rows}
+    return [_with_counts(each, counts.get(each.memory.id)) for each in results]
 
 
-def _counted(found: SearchResult, counts: Row | None) -> SearchResult:
+def _with_counts(result: SearchResult, counts: Row | None) -> SearchResult:
     if counts is None:
-        return found
+        return result
     memory = replace(
-        found.memory,
+        result.memory,
         reference_count=counts["reference_count"],
         last_referenced_at=counts["last_referenced_at"],
     )
-    return replace(found, memory=memory)
+    return replace(result, memory=memory)

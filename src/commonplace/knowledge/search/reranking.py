@@ -1,6 +1,6 @@
-"""Reranking: the memories nearest to a prompt are read together with it.
+"""Reranking of the memories nearest to a prompt by a network that reads a memory and the prompt together.
 
-A block keeps those that help with it; recall ranks by how much they help.
+A block keeps the memories that help with its prompt; recall ranks memories by how much they help with its topic.
 
 Source: SHW-04, SHW-09, SHW-10.
 """
@@ -47,9 +47,9 @@ def reranker_for(session: KnowledgeSession) -> "Reranker | None":
 
 
 async def can_reread(request: SearchRequest, reader: "Reranker") -> bool:
-    """Return whether a request has a prompt with a vector, and the reranker its network; a prompt waits only so long.
+    """Return whether a request has a vector and the reranker's network is open, within the reranker's patience.
 
-    An opening that takes longer goes on in its thread.
+    If the network takes longer to open, its thread continues.
     """
     if request.vector is None:
         return False
@@ -68,36 +68,37 @@ def nearest(candidates: Candidates, request: SearchRequest) -> list[Relevance]:
 
 
 async def reread(
-    judged: Sequence[Relevance], read: ReadMemories, request: SearchRequest, reader: "Reranker"
+    relevances: Sequence[Relevance], memories: ReadMemories, request: SearchRequest, reader: "Reranker"
 ) -> list[Relevance]:
     """Return the memories that help with a prompt, the most helpful first.
 
     Args:
-        judged: From :func:`nearest`.
-        read: The memories; those that were deleted meanwhile are missing.
+        relevances: From :func:`nearest`.
+        memories: The memories with this relevance, without those that were deleted meanwhile.
         request: The prompt.
         reader: A reranker that :func:`can_reread`.
     """
-    present = [each for each in judged if each.place in read.by_place]
-    readings = await _readings(present, read, request, reader)
+    present = [each for each in relevances if each.place in memories.by_place]
+    readings = await _readings(present, memories, request, reader)
     return helpful(present, readings, _weights(reader), min_relevance=request.min_relevance)
 
 
 async def rank_by_help(
-    judged: Sequence[Relevance], read: ReadMemories, request: SearchRequest, reader: "Reranker"
+    relevances: Sequence[Relevance], memories: ReadMemories, request: SearchRequest, reader: "Reranker"
 ) -> list[Relevance]:
-    """Return memories by how much they help with a topic; those behind the first :data:`MOST_RANKED` stay behind.
+    """Return memories by how much they help with a topic.
 
-    Importance does not count here: it is a part of the score of recall.
+    Only the first :data:`MOST_RANKED` are ranked; the others follow in their order. Importance does not count here,
+    because it is a part of the score of recall.
 
     Args:
-        judged: The memories above the floor, the most alike first.
-        read: The memories; those that were deleted meanwhile are missing.
+        relevances: The memories above the floor, the most alike first.
+        memories: The memories with this relevance, without those that were deleted meanwhile.
         request: The topic.
         reader: A reranker that :func:`can_reread`.
     """
-    present = [each for each in judged if each.place in read.by_place]
-    readings = await _readings(present[:MOST_RANKED], read, request, reader)
+    present = [each for each in relevances if each.place in memories.by_place]
+    readings = await _readings(present[:MOST_RANKED], memories, request, reader)
     return by_help(present, readings, _weights(reader)._replace(importance=0.0))
 
 
@@ -106,13 +107,13 @@ def _weights(reader: "Reranker") -> HelpWeights:
 
 
 async def _readings(
-    judged: Sequence[Relevance], read: ReadMemories, request: SearchRequest, reader: "Reranker"
+    relevances: Sequence[Relevance], memories: ReadMemories, request: SearchRequest, reader: "Reranker"
 ) -> list[Reading]:
-    """Return how the reranker reads each of some memories."""
-    memories = [read.by_place[each.place] for each in judged]
-    texts = [_text(each, request.query, read.passages.get(each.id)) for each in memories]
+    """Return the reading of each memory by the reranker."""
+    ordered = [memories.by_place[each.place] for each in relevances]
+    texts = [_text(each, request.query, memories.passages.get(each.id)) for each in ordered]
     odds = await _odds(reader, request.query, texts)
-    return [Reading(each, _importance(memory)) for each, memory in zip(odds, memories, strict=True)]
+    return [Reading(each, _importance(memory)) for each, memory in zip(odds, ordered, strict=True)]
 
 
 async def _odds(reader: "Reranker", prompt: str, texts: Sequence[str]) -> list[float]:
@@ -129,7 +130,7 @@ def _importance(memory: Memory) -> float:
 
 
 def _text(memory: Memory, prompt: str, passage: PassageSpan | None) -> str:
-    """Return the text of a memory; of a long one the passage about the prompt, which its line would show."""
+    """Return the text of a memory; of a long memory, the passage that a line of a block would show."""
     content = excerpt(memory.content, prompt, MOST_CHARS, nearest=passage)
     if isinstance(memory, Fact):
         return reranker.memory_text(content, memory.subject, memory.predicate)

@@ -49,7 +49,7 @@ STATEMENTS: Final[Mapping[SearchMode, Statement]] = {
 """Statement of each mode for a table. The mode ``contextual`` ranks the candidates of all tables at once."""
 
 STALE_WEIGHT: Final = 0.7
-"""The share of its score that counts for a stale memory."""
+"""A stale memory has this share of its score."""
 
 STALE_FUSED_WEIGHT: Final = 0.9
 """The weight of stale memories in a fused ranking. Fused scores are close together: nine tenths cost seven places."""

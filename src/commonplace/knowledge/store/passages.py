@@ -24,8 +24,8 @@ async def store_passages(
         return
     rows = [
         (ids[at], place, each.passage.start, each.passage.end, each.vector)
-        for at, found in embeddings.passages.items()
-        for place, each in enumerate(found)
+        for at, passages in embeddings.passages.items()
+        for place, each in enumerate(passages)
     ]
     memory_id, place, start_char, end_char, vectors = map(list, zip(*rows, strict=True))
     await of_kind(kind, sql).insert_passages(

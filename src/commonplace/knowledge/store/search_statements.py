@@ -32,8 +32,8 @@ _PASSAGE_DISTANCE: Final = (
     "(SELECT min((p.embedding <=> CAST(CAST(:embedding AS vector(384)) AS halfvec(384))) + 0) FROM {passages} AS p"
     " WHERE (SELECT exist FROM passages) AND p.tenant_id = m.tenant_id AND p.memory_id = m.id)"
 )
-"""The distance of the nearest passage of a memory ``m``; null without passages. Added to, it is not looked up in the
-index on vectors, which knows no memories."""
+"""The distance of the nearest passage of a memory ``m``; null without passages. ``+ 0`` keeps the server from the index
+on vectors, which cannot look for the passages of one memory."""
 
 _CONFIDENT: Final = (
     "(CAST(:min_confidence AS float8) IS NULL OR CASE WHEN last_confirmed_at IS NULL AND decay_rate <> 0 THEN 0"
@@ -328,8 +328,9 @@ def _gaps(table: SearchTable, reach: Reach, form: Form) -> dict[str, str]:
         "rrf_k": str(RRF_K),
         "columns": ", ".join(f"m.{column}" for column in COLUMNS[table.memory_type]),
     }
-    part = "candidates_then" if form.past or form.filtered else "candidates"
-    return gaps | {"candidates": _read(part).substitute(gaps)}
+    gaps |= {part: _read(part).substitute(gaps) for part in ("query_words", "semantic")}
+    beginning = "candidates_then" if form.past or form.filtered else "candidates"
+    return gaps | {"candidates": _read(beginning).substitute(gaps)}
 
 
 def _session_gaps(table: SearchTable, gaps: Mapping[str, str]) -> dict[str, str]:

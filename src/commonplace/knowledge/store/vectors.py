@@ -106,7 +106,7 @@ class Embeddings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedText:
-    """The text of a memory, and the words in front of it that its vector is computed from, too."""
+    """The text of a memory, with the heading that stands before it when its vector is computed."""
 
     content: str
     heading: str = ""
@@ -123,17 +123,17 @@ async def embed_memories(engine: EmbeddingEngine, texts: Sequence[EmbeddedText])
         EmbeddingError: The model cannot be found or used.
     """
     parts = [(place, passage) for place, text in enumerate(texts) for passage in passages(text.content)]
-    whole = await embed(
+    embeddings = await embed(
         engine,
         [
             *(f"{text.heading}{text.content}" for text in texts),
             *(_passage_text(texts[place], passage) for place, passage in parts),
         ],
     )
-    found: dict[int, list[PassageVector]] = {}
-    for (place, passage), vector in zip(parts, whole.vectors[len(texts) :], strict=True):
-        found.setdefault(place, []).append(PassageVector(passage=passage, vector=vector))
-    return replace(whole, vectors=whole.vectors[: len(texts)], passages=found)
+    by_place: dict[int, list[PassageVector]] = {}
+    for (place, passage), vector in zip(parts, embeddings.vectors[len(texts) :], strict=True):
+        by_place.setdefault(place, []).append(PassageVector(passage=passage, vector=vector))
+    return replace(embeddings, vectors=embeddings.vectors[: len(texts)], passages=by_place)
 
 
 def _passage_text(text: EmbeddedText, passage: PassageSpan) -> str:

@@ -95,9 +95,9 @@ async def sweep(_: JobDependencies, memory: KnowledgeMemory, __: str) -> Result:
 
 
 async def clean_up(means: JobDependencies, memory: KnowledgeMemory, _: str) -> Result:
-    """Run the episode cleanup of one tenant, then make the passages that long memories lack."""
-    cleaned: Result = asdict(await memory.upkeep.cleanup(max_entries=means.settings.episode_max_entries))
-    return cleaned | {"passages_made": await memory.upkeep.make_passages()}
+    """Run the episode cleanup of one tenant, then make the missing passages of its long memories."""
+    receipt: Result = asdict(await memory.upkeep.cleanup(max_entries=means.settings.episode_max_entries))
+    return receipt | {"passages_made": await memory.upkeep.make_passages()}
 
 
 async def consolidate(means: JobDependencies, memory: KnowledgeMemory, butler: str) -> Result:

@@ -1,4 +1,4 @@
-"""Says in the answers of the tools which files, commands and symbols of the project have gone or changed.
+"""Notes in the answers of the tools on files, commands and symbols of the project that are gone or have changed.
 
 Source: FOL-03.
 """
@@ -50,8 +50,8 @@ class CheckCode(Middleware):
         if not any(remarks):
             return answer
         pairs = sorted(zip(records, remarks, strict=True), key=lambda pair: bool(pair[1]))
-        checked = [_noted(record, remark) for record, remark in pairs]
-        content = {**content, "results": checked} if "results" in content else checked[0]
+        records = [_with_note(record, remark) for record, remark in pairs]
+        content = {**content, "results": records} if "results" in content else records[0]
         return ToolResult(content=json.dumps(content, ensure_ascii=False), structured_content=content)
 
     def _remarks(self, texts: Sequence[str]) -> list[str]:
@@ -59,6 +59,6 @@ class CheckCode(Middleware):
         return CodeReferences(self._settings.workspace, self._settings.home, today=today).remarks(texts)
 
 
-def _noted(record: dict[str, Any], remark: str) -> dict[str, Any]:
+def _with_note(record: dict[str, Any], remark: str) -> dict[str, Any]:
     note = ". ".join(each for each in (record.get("note", ""), remark) if each)
     return {**record, "note": note} if remark else record

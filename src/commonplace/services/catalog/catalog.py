@@ -219,7 +219,7 @@ class Catalog:
     async def confirm(self, memory_id: str) -> CatalogChange:
         """Say that a memory still holds, so that it does not fade. For errors see :meth:`edit`.
 
-        What it names of code is taken as it is now.
+        Later checks compare the code that the memory names with the code of today.
         """
         entry, instead_of = await self._current(memory_id)
         done = await self._shelf(entry.kind).confirm(entry.memory_id)

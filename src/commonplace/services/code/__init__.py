@@ -1,5 +1,6 @@
-"""References to code: what a memory names of a project, looked at before the memory is shown.
+"""References to code: files, commands and symbols that a memory names, checked before the memory is shown.
 
-:mod:`.mentions` finds what a text names, :mod:`.project_code` looks at it, and :mod:`.sights` keeps when it was last
-there and what it was like. :mod:`.references` says what is gone, has moved or has changed.
+:mod:`.mentions` finds the names in a text, :mod:`.project_code` reads the project, and :mod:`.sights` records when each
+reference was last there, with samples of its lines. :mod:`.references` adds remarks to memories whose references are
+gone, have moved or have changed.
 """

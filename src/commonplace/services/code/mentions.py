@@ -37,7 +37,7 @@ class CodeMention:
     """A file, a command, or a word of a file.
 
     Attributes:
-        name: As a record and a remark say it: ``src/a.py``, ``make deploy``, ``LIMIT in src/a.py``.
+        name: The name in records and remarks: ``src/a.py``, ``make deploy``, ``LIMIT in src/a.py``.
         path: The file; empty for a command.
         word: The symbol or number in the file; empty for the file itself.
     """
@@ -48,12 +48,12 @@ class CodeMention:
 
     @property
     def is_symbol(self) -> bool:
-        """Whether it is a symbol, whose lines tell what it does; the lines of a number may be about anything."""
+        """Whether it is a symbol. Lines with a symbol define or use it; lines with a number may be about anything."""
         return bool(self.word) and not self.word.isdigit()
 
 
 def mentions_in(line: str) -> list[CodeMention]:
-    """Return what a line names, each once: commands, files, then words of these files."""
+    """Return the mentions of a line, each once: commands, files, then words of these files."""
     return list(dict.fromkeys(islice(_mentions(line), MOST_MENTIONS)))
 
 

@@ -1,4 +1,4 @@
-"""The files of a project as memories name them: files, commands, and lines with a word. Read while somebody waits.
+"""The files, commands and lines of a project that memories name. Reads are limited, because somebody waits for them.
 
 Source: FOL-03.
 """
@@ -63,7 +63,7 @@ class ProjectCode:
         return name in (self._targets if program in {"make", "just"} else self._scripts)
 
     def is_whole(self, path: str) -> bool:
-        """Return whether all of a file is read, so that what is not in its lines is not there."""
+        """Return whether a file is read to its end, so that a word that was not found is not in it."""
         try:
             size = (self._project / path).stat().st_size
         except OSError:
@@ -71,7 +71,7 @@ class ProjectCode:
         return size <= MOST_SEARCHED_BYTES and bool(self._text(path))
 
     def checksums(self, path: str) -> set[int]:
-        """Return the checksums of the lines of a file that are not empty; none if it cannot or may not be read."""
+        """Return the checksums of the lines of a file that are not empty; no checksums if it cannot be read."""
         if path not in self._checksums:
             self._checksums[path] = checksums_of(self._text(path).splitlines())
         return self._checksums[path]
@@ -100,7 +100,7 @@ class ProjectCode:
         return self._texts[path]
 
     def new_place(self, path: str) -> str:
-        """Return where Git says that a file moved to; an empty text if it does not know or takes too long."""
+        """Return the new path of a file according to Git; empty if Git does not know or takes too long."""
         if self._asked_git == MOST_MOVES:
             return ""
         self._asked_git += 1
@@ -130,7 +130,7 @@ class ProjectCode:
 
     def _git(self, *arguments: str) -> str:
         try:
-            done = subprocess.run(  # noqa: S603 - git, with a path behind --
+            process = subprocess.run(  # noqa: S603 - git, with a path behind --
                 ["git", "-C", str(self._project), *arguments],  # noqa: S607
                 capture_output=True,
                 text=True,
@@ -140,7 +140,7 @@ class ProjectCode:
             )
         except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
             return ""
-        return done.stdout if done.returncode == 0 else ""
+        return process.stdout if process.returncode == 0 else ""
 
 
 def _is_of_word(character: str) -> bool:

@@ -1,9 +1,9 @@
-"""References to code: what a memory names of a project, looked at before the memory is shown.
+"""Remarks on memories whose references to code are outdated.
 
-A memory says "limits are in `src/api/limits.py`", and a month later the file is gone. A reference that was there when a
-memory with it was last shown, and is not there now, is said in the line; what never was there may be part of something
-else and is not mentioned. A file that Git knows to have moved is followed. Of a file that is still there, the line says
-that most of it has changed since the memory was first shown, or that the lines with a symbol have.
+A memory says "limits are in `src/api/limits.py`", and a month later the file is gone. If a reference was there when a
+memory with it was last shown, and is not there now, the line of the memory says so. A reference that never was there
+gets no remark, because it may belong to something else. If Git knows the new path of a file, the remark names it. If
+most of a file, or the lines with a symbol, have changed since the memory was first shown, the line says so too.
 
     - Limits are in src/api/limits.py (src/api/limits.py was there on 3 Nov 2026, and is not now)
     - `retry` in src/http.py waits a second (retry in src/http.py has changed since 3 Nov 2026)
@@ -25,10 +25,10 @@ from commonplace.services.code.sights import MOST_SAMPLES, Sight, Sights, record
 
 ITEM: Final = "- "
 MOST_LEFT: Final = 0.5
-"""A file of whose lines less than this share is left has changed for the most part."""
+"""If less than this share of a file's lines is left, most of the file has changed."""
 
 _FRAME: Final = re.compile(r"^- (?:\(w:[^)]*\) |\[[^\]]*\] \[[^\]]*\]: )?|(?: \([^()]*\))?(?: \[\w:\w+\])?$")
-"""What a block writes around the text of a memory: id, date, subject and predicate, confidence."""
+"""The parts of a block's line around the text of a memory: id, date, subject and predicate, confidence."""
 
 
 class CodeReferences:
@@ -47,17 +47,17 @@ class CodeReferences:
         self._lock = threading.Lock()
 
     def checked(self, block: str) -> str:
-        """Return a block; lines that name what has gone or changed say so, and follow the other lines of their list."""
+        """Return a block with remarks on outdated references; lines with a remark follow the others of their list."""
         lines = block.split("\n")
         if not any(line.startswith(ITEM) and mentions_in(line) for line in lines):
             return block
         with self._lock:
-            shown = list(self._lines(lines))
+            lines = list(self._lines(lines))
             self._sights.save()
-        return "\n".join(shown)
+        return "\n".join(lines)
 
     def remarks(self, texts: Sequence[str]) -> list[str]:
-        """Return what is to be said of each of some memories; an empty text for nothing."""
+        """Return the remarks on the references of each memory; an empty text if there are none."""
         with self._lock:
             remarks = [self._remarks(text, text) for text in texts]
             self._sights.save()
@@ -77,14 +77,14 @@ class CodeReferences:
         yield from outdated
 
     def _remarks(self, line: str, text: str) -> str:
-        """Return what is to be said of the mentions of a line; what is said of a file's words includes the file."""
+        """Return the remarks on the mentions of a line; a remark on a word of a file replaces the one on the file."""
         memory = digest_of(text)
         remarks = {each: remark for each in mentions_in(line) if (remark := self._remark(each, memory))}
-        told = {each.path for each in remarks if each.word}
-        return "; ".join(remark for each, remark in remarks.items() if each.word or each.path not in told)
+        files = {each.path for each in remarks if each.word}
+        return "; ".join(remark for each, remark in remarks.items() if each.word or each.path not in files)
 
     def _remark(self, mention: CodeMention, memory: str) -> str:
-        """Return what is to be said of a mention, and note it if it is there; an empty text for nothing."""
+        """Return the remark on a mention, and record the mention if it is there; an empty text without a remark."""
         if self._is_there(mention):
             return self._change(mention, self._sights.note(mention.name, today=self._today), memory)
         sight = self._sights.find(mention.name)
@@ -94,7 +94,7 @@ class CodeReferences:
             sight.moved = self._code.new_place(mention.path)
         if sight.moved and self._code.has_file(sight.moved):
             return f"{mention.name} is now {sight.moved}"
-        return f"{mention.name} was there on {_said(sight.day)}, and is not now"
+        return f"{mention.name} was there on {_date_text(sight.day)}, and is not now"
 
     def _is_there(self, mention: CodeMention) -> bool:
         if mention.word:
@@ -104,7 +104,7 @@ class CodeReferences:
         return self._code.has_command(mention.name)
 
     def _change(self, mention: CodeMention, sight: Sight, memory: str) -> str:
-        """Return how the lines that a memory speaks of have changed since their sample, or take a sample of them."""
+        """Return the remark on lines that have changed since their sample; take the sample if there is none."""
         is_command_or_number = not mention.path or (mention.word and not mention.is_symbol)
         if is_command_or_number or not self._code.is_whole(mention.path):
             return ""
@@ -117,12 +117,14 @@ class CodeReferences:
                 del sight.samples[oldest]
             return ""
         sample = sight.samples[memory]
-        left = sample.share_left(lines)
+        share = sample.share_left(lines)
         if mention.is_symbol:
-            return f"{mention.name} has changed since {_said(sample.day)}" if left < 1 else ""
-        return f"most of {mention.name} has changed since {_said(sample.day)}" if left < MOST_LEFT else ""
+            return f"{mention.name} has changed since {_date_text(sample.day)}" if share < 1 else ""
+        return (
+            f"most of {mention.name} has changed since {_date_text(sample.day)}" if share < MOST_LEFT else ""
+        )
 
 
-def _said(day: str) -> str:
+def _date_text(day: str) -> str:
     moment = date.fromisoformat(day)
     return f"{moment.day} {moment:%b %Y}"

@@ -1,4 +1,4 @@
-"""The record of a project's references: when each was last there, and what it was like for each memory that names it.
+"""The record of a project's references: when each was last there, and a sample of it for each memory that names it.
 
 ``code/DIGEST.jsonl`` in the home has a line for each reference. For each memory that names the reference, the line has
 a sample of the lines that the memory speaks of, as they were when the memory was first shown or last confirmed.
@@ -23,10 +23,10 @@ from commonplace.core.directories import make_directories
 
 DIRECTORY: Final = "code"
 SAMPLE: Final = 32
-"""The number of lines of a sample; their checksums are the lowest, so the choice is as good as by chance."""
+"""The number of lines of a sample: those with the lowest checksums, which is as good as a random choice."""
 
 MOST_SAMPLES: Final = 50
-"""The number of memories whose samples are kept for one reference; the latest."""
+"""The number of memories, the latest, whose samples are kept for one reference."""
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Sight:
     Attributes:
         reference: The name of the file, command or word.
         day: When it was last there (``YYYY-MM-DD``).
-        moved: Where Git says that the file is now, empty if it does not know; ``None`` before it is asked.
+        moved: The new path of the file according to Git; empty if Git does not know, ``None`` before Git is asked.
         samples: The samples by the digest of the memory's text.
     """
 
@@ -86,7 +86,7 @@ class Sights:
             sight.samples = {each: sample for each, sample in sight.samples.items() if each not in memories}
 
     def save(self) -> None:
-        """Write the record if it changed; a record that cannot be written is logged, for a session must go on."""
+        """Write the record if it changed; if that fails, log the error, because a session must go on."""
         if (document := _document(self._by_name.values())) == self._text:
             return
         try:
@@ -121,11 +121,11 @@ def record_file(home: Path, project: Path) -> Path:
 
 
 def confirm_references(home: Path, texts: Iterable[str]) -> None:
-    """Take what a memory names of code as it is now: somebody looked, and the memory still holds.
+    """Delete the samples of a confirmed memory, so that its references are compared with the code of today.
 
     Args:
         home: The home, whose records of all projects are changed.
-        texts: The text of the memory as blocks and as answers show it: without and with subject and predicate.
+        texts: The text of the memory as in blocks, without subject and predicate, and as in answers, with them.
     """
     memories = {digest_of(text) for text in texts}
     for file in sorted((home / DIRECTORY).glob("*.jsonl")):

@@ -259,14 +259,14 @@ async def test_passages_follow_their_memories_into_partitions(prepared: asyncpg.
     passages = "SELECT count(*) FROM episode_passages"
     reader = ShortSightedEngine()
     with request_context(tenant_id=LARGE, actor="tester"):
-        (stored,) = await store_episodes(prepared, reader, [EpisodeDraft(content=long_text(), butler="b")])
+        (receipt,) = await store_episodes(prepared, reader, [EpisodeDraft(content=long_text(), butler="b")])
         await memory_on(prepared).partitions.isolate(LARGE)
-        (found,) = await memory_search(prepared, reader, QUESTION, mode="semantic", limit=1)
-        assert found.memory.id == stored.id
+        (result,) = await memory_search(prepared, reader, QUESTION, mode="semantic", limit=1)
+        assert result.memory.id == receipt.id
         async with prepared.acquire() as connection, connection.transaction():
             await connection.execute("SELECT set_config('commonplace.tenant_id', $1, true)", LARGE)
             assert await connection.fetchval(passages) > 1
-            await connection.execute("DELETE FROM episodes WHERE id = $1", stored.id)
+            await connection.execute("DELETE FROM episodes WHERE id = $1", receipt.id)
             assert await connection.fetchval(passages) == 0
 
 

@@ -82,10 +82,10 @@ async def count(pool: asyncpg.Pool, kind: str, *, tenant: str = "tenant-a") -> i
 @pytest.mark.parametrize("kind", KINDS)
 async def test_what_stands_at_the_end_is_found_by_its_meaning(memory: KnowledgeMemory, kind: str) -> None:
     """In every mode that looks at meanings; the question shares no word with the sentence."""
-    stored = await fill(memory, kind)
+    needle_id = await fill(memory, kind)
     for mode in MODES:
-        found = await memory.search(QUESTION, types=[kind], mode=mode, limit=3)
-        assert found[0].memory.id == stored, mode
+        results = await memory.search(QUESTION, types=[kind], mode=mode, limit=3)
+        assert results[0].memory.id == needle_id, mode
     (nearest, *_) = await memory.search(QUESTION, types=[kind], mode="semantic", limit=3)
     assert nearest.scores.similarity is not None
     assert nearest.scores.similarity > 0.1
@@ -96,10 +96,10 @@ async def test_without_its_passages_it_is_not_found(
     memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool
 ) -> None:
     """So it is the passages that find it."""
-    stored = await fill(memory, "fact")
+    needle_id = await fill(memory, "fact")
     await delete_passages(knowledge_pool, "fact")
     (nearest, *_) = await memory.search(QUESTION, types=["fact"], mode="semantic", limit=3)
-    assert nearest.memory.id != stored
+    assert nearest.memory.id != needle_id
 
 
 async def delete_passages(pool: asyncpg.Pool, kind: str) -> None:
@@ -114,24 +114,26 @@ async def test_many_passages_are_found_by_the_index(
     memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool
 ) -> None:
     """2,000 are enough for the graph; the filter of the search is that of the memories."""
-    stored = await fill(memory, "fact")
+    needle_id = await fill(memory, "fact")
     async with knowledge_pool.acquire() as connection, connection.transaction():
         await connection.execute("SELECT set_config('commonplace.tenant_id', 'tenant-a', true)")
-        await connection.execute(OTHER_PASSAGES, stored)
+        await connection.execute(OTHER_PASSAGES, needle_id)
     assert await count(knowledge_pool, "fact") > 2_000
     for mode in MODES:
-        found = await memory.search(QUESTION, types=["fact"], mode=mode, limit=3)
-        assert found[0].memory.id == stored, mode
-    await memory.forget("fact", stored)
-    assert stored not in {each.memory.id for each in await memory.search(QUESTION, mode="semantic", limit=20)}
+        results = await memory.search(QUESTION, types=["fact"], mode=mode, limit=3)
+        assert results[0].memory.id == needle_id, mode
+    await memory.forget("fact", needle_id)
+    assert needle_id not in {
+        each.memory.id for each in await memory.search(QUESTION, mode="semantic", limit=20)
+    }
 
 
 @pytest.mark.requirement("SHW-08.1")
 async def test_recall_and_the_block_show_the_passage(memory: KnowledgeMemory) -> None:
     """Of the fact that no word of the prompt finds, and that is too long for its line."""
-    stored = await fill(memory, "fact")
-    recalled = await memory.recall(QUESTION, limit=3, min_relevance=0.0)
-    assert recalled[0].memory.id == stored
+    needle_id = await fill(memory, "fact")
+    results = await memory.recall(QUESTION, limit=3, min_relevance=0.0)
+    assert results[0].memory.id == needle_id
     block = await memory.context(QUESTION, "general", min_relevance=0.0)
     assert NEEDLE in block
     assert len(long_text()) > len(block) // 2
@@ -143,12 +145,12 @@ async def test_an_edited_memory_is_found_by_its_new_text(
     memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool, kind: str
 ) -> None:
     """And no longer by the old one."""
-    stored = await fill(memory, kind)
+    needle_id = await fill(memory, kind)
     before = await count(knowledge_pool, kind)
-    new = await memory.edit(kind, stored, long_text("The harbour froze over.", about="almanac"))
-    found = await memory.search("harbour froze over", types=[kind], mode="semantic", limit=1)
-    assert found[0].memory.id == new.id
-    assert not {stored, new.id} & {
+    new = await memory.edit(kind, needle_id, long_text("The harbour froze over.", about="almanac"))
+    results = await memory.search("harbour froze over", types=[kind], mode="semantic", limit=1)
+    assert results[0].memory.id == new.id
+    assert not {needle_id, new.id} & {
         each.memory.id for each in await memory.search(QUESTION, types=[kind], mode="semantic", limit=3)
     }
     assert await count(knowledge_pool, kind) > before
@@ -162,11 +164,11 @@ async def test_an_edited_memory_is_found_by_its_new_text(
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_forgotten_memory_is_not_found(memory: KnowledgeMemory, kind: str) -> None:
     """By none of its passages."""
-    stored = await fill(memory, kind)
-    await memory.forget(kind, stored)
+    needle_id = await fill(memory, kind)
+    await memory.forget(kind, needle_id)
     for mode in MODES:
-        found = await memory.search(QUESTION, types=[kind], mode=mode, limit=20)
-        assert stored not in {each.memory.id for each in found}
+        results = await memory.search(QUESTION, types=[kind], mode=mode, limit=20)
+        assert needle_id not in {each.memory.id for each in results}
 
 
 @pytest.mark.requirement("SHW-08.1")
@@ -191,9 +193,9 @@ async def test_an_inverted_rule_has_the_passages_of_its_warning(
     for _ in range(3):
         await memory.mark_harmful(rule)
     assert before <= await count(knowledge_pool, "rule") <= before + 1
-    found = await memory.search(QUESTION, types=["rule"], mode="semantic", limit=1)
-    assert NEEDLE in found[0].memory.content
-    assert found[0].memory.content.startswith("ANTI-PATTERN")
+    results = await memory.search(QUESTION, types=["rule"], mode="semantic", limit=1)
+    assert NEEDLE in results[0].memory.content
+    assert results[0].memory.content.startswith("ANTI-PATTERN")
 
 
 @pytest.mark.requirement("SHW-08.1")
@@ -202,30 +204,30 @@ async def test_the_past_and_filters_are_those_of_the_memory(
 ) -> None:
     """A superseded fact is found as of its time; a tag and a scope leave others out."""
     memory = memory_on(knowledge_pool, engine=reader)
-    stored = await fill(memory, "fact")
+    needle_id = await fill(memory, "fact")
     before = await knowledge_pool.fetchval("SELECT clock_timestamp()")
-    await memory.edit("fact", stored, "The book is blank")
+    await memory.edit("fact", needle_id, "The book is blank")
 
     async def ids(**narrowing: object) -> set[UUID]:
-        found = await memory.search(
+        results = await memory.search(
             QUESTION,
             types=["fact"],
             mode="semantic",
             limit=1,
             narrowing=Narrowing(**narrowing),  # pyright: ignore[reportArgumentType]
         )
-        return {each.memory.id for each in found}
+        return {each.memory.id for each in results}
 
-    assert await ids(as_of=before) == {stored}
-    assert stored not in await ids()
-    scoped = (
+    assert await ids(as_of=before) == {needle_id}
+    assert needle_id not in await ids()
+    diary_id = (
         await memory.store_fact(
             subject="diary", predicate="holds", content=long_text(about="diary"), scope="home", tags=["cat"]
         )
     ).id
-    assert await ids(tags=("cat",)) == {scoped}
-    assert await ids(scope="home") == {scoped}
-    assert scoped not in await ids(scope="work")
+    assert await ids(tags=("cat",)) == {diary_id}
+    assert await ids(scope="home") == {diary_id}
+    assert diary_id not in await ids(scope="work")
 
 
 @pytest.mark.requirement("SHW-08.1")
@@ -237,8 +239,8 @@ async def test_tenants_see_only_their_own_passages(
     other = memory.acting_for(tenant_id="tenant-b", actor="tester")
     await store(other, "episode", "A short note of the other tenant")
     assert await count(knowledge_pool, "episode", tenant="tenant-b") == 0
-    found = await other.search(QUESTION, mode="semantic")
-    assert [each.memory.content for each in found] == ["A short note of the other tenant"]
+    results = await other.search(QUESTION, mode="semantic")
+    assert [each.memory.content for each in results] == ["A short note of the other tenant"]
 
 
 @pytest.mark.requirement("SHW-08.1")
@@ -246,16 +248,16 @@ async def test_older_memories_get_their_passages(
     memory: KnowledgeMemory, knowledge_pool: asyncpg.Pool
 ) -> None:
     """Upkeep and the command that moves memories make what is missing, once; short memories need none."""
-    stored = {kind: await fill(memory, kind) for kind in KINDS}
+    needle_ids = {kind: await fill(memory, kind) for kind in KINDS}
     counts = [await count(knowledge_pool, kind) for kind in KINDS]
     for kind in KINDS:
         await delete_passages(knowledge_pool, kind)
     assert await memory.upkeep.make_passages() == 18
     assert [await count(knowledge_pool, kind) for kind in KINDS] == counts
     assert await memory.upkeep.make_passages() == 0
-    for kind, each in stored.items():
-        found = await memory.search(QUESTION, types=[kind], mode="semantic", limit=1)
-        assert found[0].memory.id == each
+    for kind, each in needle_ids.items():
+        results = await memory.search(QUESTION, types=[kind], mode="semantic", limit=1)
+        assert results[0].memory.id == each
     await delete_passages(knowledge_pool, "rule")
     receipt = await memory.reembedding.run(memory.engine)
     assert (receipt.moved, receipt.with_passages) == (False, 6)
@@ -273,13 +275,13 @@ async def test_another_model_makes_the_passages_again(
     receipt = await memory.reembedding.run(newer)
     assert (receipt.moved, receipt.with_passages) == (True, 18)
     assert [await count(knowledge_pool, kind) for kind in KINDS] == counts
-    moved = memory_on(knowledge_pool, engine=newer, clock=clock)
+    newer_memory = memory_on(knowledge_pool, engine=newer, clock=clock)
     for kind in KINDS:
-        (found,) = await moved.search(QUESTION, types=[kind], mode="semantic", limit=1)
-        assert NEEDLE in found.memory.content
+        (result,) = await newer_memory.search(QUESTION, types=[kind], mode="semantic", limit=1)
+        assert NEEDLE in result.memory.content
         await delete_passages(knowledge_pool, kind)
     assert await memory.upkeep.make_passages() == 0
-    assert await moved.upkeep.make_passages() == 18
+    assert await newer_memory.upkeep.make_passages() == 18
 
 
 @pytest.mark.requirement("SHW-08.1")
@@ -326,5 +328,7 @@ async def test_a_database_of_the_release_before_gets_passages(
         memory = memory_on(pool, engine=reader)
         await store(memory, "rule", "The porter likes tea")
         assert await memory.upkeep.make_passages() == 1
-        (found,) = await memory.search(QUESTION, types=["rule"], mode="semantic", limit=1, min_confidence=0.0)
-        assert NEEDLE in found.memory.content
+        (result,) = await memory.search(
+            QUESTION, types=["rule"], mode="semantic", limit=1, min_confidence=0.0
+        )
+        assert NEEDLE in result.memory.content

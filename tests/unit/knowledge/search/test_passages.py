@@ -1,4 +1,4 @@
-"""Cutting a long text into passages, and which of them a line shows."""
+"""Cutting a long text into passages, and the passage that a line shows."""
 
 from itertools import pairwise
 
@@ -15,12 +15,12 @@ SENTENCE = "The porter of house {} likes tea with milk. "
 CHINESE = "支付服务的部署在星期二失败了两次，因为数据库迁移没有应用到副本上。"  # noqa: RUF001 - a comma of Chinese
 
 
-def shown(text: str) -> list[str]:
+def texts_of(text: str) -> list[str]:
     """Return the texts of the passages."""
     return [text[start:end] for start, end in passages(text)]
 
 
-def test_a_text_that_the_model_reads_has_none() -> None:
+def test_a_text_that_the_model_reads_whole_has_no_passages() -> None:
     """Up to its last character."""
     assert passages("") == passages("a" * LONG) == []
     assert passages("a" * (LONG + 1))
@@ -28,63 +28,63 @@ def test_a_text_that_the_model_reads_has_none() -> None:
 
 @given(st.text(max_size=4_000))
 def test_passages_cover_the_text_in_order(text: str) -> None:
-    """Each has room, none is empty, and only white space is in none of them."""
-    found = passages(text * 3)
-    seen = 0
-    for passage in found:
+    """No passage is empty or too long, and only white space is outside of all passages."""
+    spans = passages(text * 3)
+    end = 0
+    for passage in spans:
         assert 0 <= passage.start < passage.end <= len(text) * 3
         assert size((text * 3)[passage.start : passage.end]) <= PASSAGE
-    if 0 < len(found) < MOST:
-        for passage in found:
-            assert not (text * 3)[seen : passage.start].strip()
-            seen = passage.end
-        assert not (text * 3)[seen:].strip()
+    if 0 < len(spans) < MOST:
+        for passage in spans:
+            assert not (text * 3)[end : passage.start].strip()
+            end = passage.end
+        assert not (text * 3)[end:].strip()
 
 
 @pytest.mark.parametrize("separator", [" ", "\n", "\n\n"])
 def test_no_sentence_is_cut_or_lost(separator: str) -> None:
     """A passage ends where a sentence or a line ends."""
     sentences = [SENTENCE.format(number).strip() for number in range(200)]
-    found = shown(separator.join(sentences))
-    assert all(any(sentence in passage for passage in found) for sentence in sentences)
-    assert all(passage.startswith("The porter") and passage.endswith("milk.") for passage in found)
+    texts = texts_of(separator.join(sentences))
+    assert all(any(sentence in passage for passage in texts) for sentence in sentences)
+    assert all(passage.startswith("The porter") and passage.endswith("milk.") for passage in texts)
 
 
 def test_passages_overlap_by_a_short_sentence() -> None:
     """It stands at the end of one and at the beginning of the next."""
     text = "".join(SENTENCE.format(number) for number in range(100))
-    found = passages(text)
-    assert all(0 < before.end - after.start <= OVERLAP for before, after in pairwise(found))
+    spans = passages(text)
+    assert all(0 < before.end - after.start <= OVERLAP for before, after in pairwise(spans))
     long_sentences = " ".join("word " * 40 + f"end{number}." for number in range(20))
-    apart = passages(long_sentences)
-    assert all(before.end <= after.start for before, after in pairwise(apart))
+    long_spans = passages(long_sentences)
+    assert all(before.end <= after.start for before, after in pairwise(long_spans))
 
 
 def test_a_script_without_spaces_is_cut_at_its_sentences() -> None:
     """Its characters are tokens of their own, so its passages are shorter."""
-    found = shown(CHINESE * 20)
-    assert all(passage.endswith("。") for passage in found)
-    assert max(map(len, found)) <= PASSAGE // 5
+    texts = texts_of(CHINESE * 20)
+    assert all(passage.endswith("。") for passage in texts)
+    assert max(map(len, texts)) <= PASSAGE // 5
     assert passages(CHINESE * 6)
 
 
 @pytest.mark.parametrize("word", ["x", "é", "本", "🦉", ".", "。"])
 def test_one_giant_word_is_cut_anywhere(word: str) -> None:
     """In time that grows with its length."""
-    found = passages(word * 100_000)
-    assert len(found) == MOST
-    assert found[0].start == 0
-    assert found[-1].end == 100_000
+    spans = passages(word * 100_000)
+    assert len(spans) == MOST
+    assert spans[0].start == 0
+    assert spans[-1].end == 100_000
 
 
 def test_a_very_long_text_is_covered_evenly() -> None:
     """From its first to its last passage, at equal distances."""
     text = "".join(SENTENCE.format(number) for number in range(5_000))
-    found = passages(text)
-    assert len(found) == MOST
-    assert found[0].start == 0
-    assert found[-1].end == len(text.rstrip())
-    gaps = [after.start - before.start for before, after in pairwise(found)]
+    spans = passages(text)
+    assert len(spans) == MOST
+    assert spans[0].start == 0
+    assert spans[-1].end == len(text.rstrip())
+    gaps = [after.start - before.start for before, after in pairwise(spans)]
     assert max(gaps) < 1.3 * min(gaps)
 
 

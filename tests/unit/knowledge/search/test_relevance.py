@@ -104,8 +104,8 @@ def test_a_recent_use_does_not_lift_a_bystander_over_the_answer(likeness: float)
 @pytest.mark.requirement("RCL-02.1")
 def test_a_rule_has_no_lead_over_a_fact_that_is_more_alike() -> None:
     """Rules are found by less likeness, but they help no more often."""
-    found = judged(FACT | {"similarity": 0.6}, RULE | {"similarity": 0.5})
-    assert found[1].relevance > found[2].relevance
+    relevances = judged(FACT | {"similarity": 0.6}, RULE | {"similarity": 0.5})
+    assert relevances[1].relevance > relevances[2].relevance
 
 
 @pytest.mark.requirement("RCL-03.1")

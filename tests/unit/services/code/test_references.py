@@ -171,8 +171,8 @@ def test_a_number_that_went_from_a_file_is_said(project: Project) -> None:
 
 
 @pytest.mark.requirement("FOL-03.3")
-def test_what_was_confirmed_is_taken_as_it_is_now(project: Project) -> None:
-    """Of the memory that was confirmed, whatever block it stands in, and in every project; of no other."""
+def test_a_confirmed_memory_begins_with_the_code_of_today(project: Project) -> None:
+    """In each form of its line; other memories keep their remarks."""
     fact = (
         "- [shop] [limit]: `LIMIT` in src/api/limits.py is 3 (confidence: 1.00, as of 2026-11-03) [f:6dmpj]"
     )

@@ -8,7 +8,7 @@ SELECT
 FROM unnest(
   CAST(:memory_id AS uuid[]), CAST(:place AS integer[]), CAST(:start_char AS integer[]), CAST(:end_char AS integer[]),
   CAST(:embedding AS vector[])
-) AS given (memory_id, place, start_char, end_char, embedding)
+) AS passage (memory_id, place, start_char, end_char, embedding)
 ON CONFLICT DO NOTHING;
 
 -- name: without_passages(after, limit)
@@ -26,9 +26,9 @@ LIMIT :limit;
 -- name: lock_unchanged(ids, fingerprint, version)
 -- columns: id UUID
 -- Lock the memories whose text and model have not changed, so that neither changes before their passages are stored.
-SELECT id FROM ${memories} JOIN unnest(CAST(:ids AS uuid[]), CAST(:fingerprint AS text[])) AS given (id, fingerprint)
+SELECT id FROM ${memories} JOIN unnest(CAST(:ids AS uuid[]), CAST(:fingerprint AS text[])) AS memory (id, fingerprint)
   USING (id)
-WHERE tenant_id = current_setting('commonplace.tenant_id', true) AND md5(content) = given.fingerprint
+WHERE tenant_id = current_setting('commonplace.tenant_id', true) AND md5(content) = memory.fingerprint
   AND embedding_version = CAST(:version AS text)
 ORDER BY id
 FOR SHARE OF ${memories};

@@ -8,10 +8,10 @@
 -- little under the filter of a small tenant or scope, where an exact scan is quick: the size decides, and whether the
 -- filter keeps half of the table.
 --
--- A long memory is found by its passages, too. ${passages} is their table; without any of the tenant's, no part of a
--- statement looks for them. Only the nearest passages count: to read those of each candidate would cost as much again.
--- The index on passages is searched less far than the one on memories, which finds most memories as well.
--- ${passage_distance} is the distance of the nearest passage of a memory.
+-- Passages find long memories, too. ${passages} is their table; if the tenant has no passages, no part of a statement
+-- looks for them. Only the nearest passages count, because reading those of each candidate would double the cost. The
+-- index on passages looks less far than the index on memories, which finds most memories as well. ${passage_distance} is
+-- the distance of the nearest passage of a memory.
 asked AS MATERIALIZED (
   SELECT
     CAST(regexp_replace(
@@ -37,28 +37,20 @@ size AS MATERIALIZED (
     FROM (SELECT FROM ${memories} AS m WHERE ${own} AND ${countable} LIMIT asked.exact_below) AS capped
   ) AS counted
 ),
--- As many as decide between the index and a comparison. A graph finds little under the filter of a small scope.
+-- Counts passages up to the number that decides for the index. A graph finds little under the filter of a small scope.
 passages AS MATERIALIZED (
   SELECT
-    counted.passages > 0 AS exist,
-    counted.passages >= known.exact_below AND (${all_scopes} OR size.by_index) AS by_index
+    total.passages > 0 AS exist,
+    total.passages >= threshold.exact_below AND (${all_scopes} OR size.by_index) AS by_index
   FROM size, (
     SELECT CAST(greatest(2000, least(20000, reltuples / 20)) AS bigint) AS exact_below
     FROM pg_catalog.pg_class WHERE oid = CAST('${passages}' AS regclass)
-  ) AS known, LATERAL (
+  ) AS threshold, LATERAL (
     SELECT count(*) AS passages
-    FROM (SELECT FROM ${passages} AS p WHERE ${own_passages} LIMIT known.exact_below) AS capped
-  ) AS counted
+    FROM (SELECT FROM ${passages} AS p WHERE ${own_passages} LIMIT threshold.exact_below) AS first_passages
+  ) AS total
 ),
-words AS MATERIALIZED (
-  SELECT
-    lexeme COLLATE "C" AS word,
-    CAST(row_number() OVER (ORDER BY positions[1], lexeme COLLATE "C") - 1 AS integer) AS place,
-    CAST(CAST(array_to_tsvector(ARRAY[lexeme]) AS text) AS tsquery) AS query
-  FROM asked, unnest(asked.words)
-  ORDER BY place
-  LIMIT 60
-),
+${query_words},
 counted AS MATERIALIZED (
   SELECT
     words.word, words.place, found.memories,
@@ -130,7 +122,7 @@ near_memories AS MATERIALIZED (
   )
   UNION ALL
   (
-    -- Added to, the distance is no longer what the index orders by.
+    -- + 0 keeps the server from the index, which orders by the bare distance.
     SELECT m.id, (m.embedding <=> CAST(:embedding AS vector(384))) + 0 AS distance
     FROM ${memories} AS m
     WHERE ${own} AND ${live} AND m.embedding IS NOT NULL AND (SELECT NOT by_index FROM size)
@@ -147,7 +139,7 @@ near_memories AS MATERIALIZED (
     LIMIT ${neighbours}
   )
 ),
--- As many as without passages, because to describe one more to the ranking costs more than to find it.
+-- As many as without passages: a candidate more costs the ranking more than it costs the search.
 nearest AS MATERIALIZED (
   SELECT id
   FROM (SELECT id, distance FROM near_memories UNION ALL SELECT id, distance FROM near_passages) AS near
@@ -155,18 +147,7 @@ nearest AS MATERIALIZED (
   ORDER BY min(distance), id
   LIMIT ${neighbours}
 ),
-semantic AS MATERIALIZED (
-  SELECT m.id, row_number() OVER (ORDER BY m.distance, m.created_at DESC, m.id) AS place
-  FROM nearest LEFT JOIN near_passages USING (id), LATERAL (
-    SELECT
-      m.id, m.created_at,
-      least(m.embedding <=> CAST(:embedding AS vector(384)), near_passages.distance) AS distance
-    FROM ${memories} AS m WHERE m.id = nearest.id
-    OFFSET 0
-  ) AS m
-  ORDER BY place
-  LIMIT CAST(:limit AS integer)
-),
+${semantic},
 keyword AS MATERIALIZED (
   -- ts_rank knows no rarity, and most of what it finds ranks alike.
   SELECT m.id, row_number() OVER (ORDER BY m.rank DESC, matched.weight DESC, m.created_at DESC, m.id) AS place

@@ -1,5 +1,5 @@
--- What a search of the past or with filters begins with, in the place of candidates.sql: the words that are kept and the
--- index on vectors are of all memories of the present, so all memories of that time, or that pass, are compared.
+-- The beginning of a search of the past or with filters, in place of candidates.sql. The table of words and the index on
+-- vectors are about all memories of the present, so all memories of that time, or that pass the filters, are compared.
 known AS MATERIALIZED (SELECT m.id FROM ${memories} AS m WHERE ${own} AND ${live}),
 asked AS MATERIALIZED (
   SELECT
@@ -10,15 +10,7 @@ asked AS MATERIALIZED (
 ),
 size AS MATERIALIZED (SELECT least(count(*), 5000) AS base FROM known),
 passages AS MATERIALIZED (SELECT EXISTS (SELECT FROM ${passages} AS p WHERE ${own_passages}) AS exist),
-words AS MATERIALIZED (
-  SELECT
-    lexeme COLLATE "C" AS word,
-    CAST(row_number() OVER (ORDER BY positions[1], lexeme COLLATE "C") - 1 AS integer) AS place,
-    CAST(CAST(array_to_tsvector(ARRAY[lexeme]) AS text) AS tsquery) AS query
-  FROM asked, unnest(asked.words)
-  ORDER BY place
-  LIMIT 60
-),
+${query_words},
 counted AS MATERIALIZED (
   SELECT
     words.word, words.place, words.query, found.memories,
@@ -57,19 +49,7 @@ nearest AS MATERIALIZED (
     LIMIT ${neighbours}
   )
 ),
-semantic AS MATERIALIZED (
-  SELECT
-    m.id, row_number() OVER (ORDER BY m.distance, m.created_at DESC, m.id) AS place
-  FROM nearest LEFT JOIN near_passages USING (id), LATERAL (
-    SELECT
-      m.id, m.created_at,
-      least(m.embedding <=> CAST(:embedding AS vector(384)), near_passages.distance) AS distance
-    FROM ${memories} AS m WHERE m.id = nearest.id
-    OFFSET 0
-  ) AS m
-  ORDER BY place
-  LIMIT CAST(:limit AS integer)
-),
+${semantic},
 keyword AS MATERIALIZED (
   SELECT
     m.id,
