@@ -39,6 +39,7 @@ from commonplace.projects import Projects
 from commonplace.reranker import reranker_of
 from commonplace.services.health import HealthWarning, read_health, warnings_of
 from commonplace.services.opening import OpenedMemories
+from commonplace.services.sync.home import SyncedHome, is_synced
 from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters
 from commonplace.storage.backup.archive import disk_errors
 from commonplace.storage.backup.restoring import check as check_restorable
@@ -217,6 +218,19 @@ async def check_reranker(settings: Settings) -> str:
     return f"{name}, opened in {1000 * opening_s:.0f} ms; read a prompt and a memory in {1000 * reading_s:.0f} ms"
 
 
+async def check_sync(settings: Settings) -> str:
+    """List the files at the target of sync, and return when this device last had news."""
+    if not is_synced(settings.home):
+        return "off: this home does not sync"
+    async with SyncedHome.open(settings) as home:
+        files = await home.count_files()
+        seen = home.status()
+    members = sum(each.is_member for each in seen.devices)
+    last = f"last news {seen.last.at:%Y-%m-%d %H:%M} UTC" if seen.last else "not synced yet"
+    waits = "; changes wait to be sent" if seen.is_waiting else ""
+    return f"{plural(members, 'device')}, {plural(files, 'file')} at the target; {last}{waits}"
+
+
 async def check_second_opinion(settings: Settings) -> str:
     """Return who decides doubtful pairs of lessons, and what that cost in the last 24 hours; nobody is asked."""
     async with OperationalMemory.open(settings) as memory:
@@ -343,6 +357,7 @@ CHECKS: Final[dict[str, Callable[[Settings], Awaitable[str]]]] = {
     MODEL: check_model,
     "PostgreSQL": check_postgres,
     "knowledge memory": check_knowledge,
+    "sync": check_sync,
     "service": check_service,
 }
 

@@ -18,6 +18,7 @@ from commonplace.cli.commands.checks import run_checks
 from commonplace.cli.commands.doctor import check_line
 from commonplace.cli.demo.knowledge import consolidate, know
 from commonplace.cli.demo.step import step
+from commonplace.cli.demo.sync import SECOND, sync_homes
 from commonplace.cli.frame.output import console, shown, table
 from commonplace.cli.frame.run import run
 from commonplace.cli.operational.commands import effect_line
@@ -60,7 +61,8 @@ def demo() -> None:
         try:
             run(_tour(console(), settings))
         finally:
-            remove_cluster(settings.postgres_directory)
+            for home in (settings.home, root / SECOND):
+                remove_cluster(Settings(home=home, workspace=root).postgres_directory)
 
 
 async def _tour(out: Console, settings: Settings) -> None:
@@ -73,6 +75,7 @@ async def _tour(out: Console, settings: Settings) -> None:
     await _digest(out, settings)
     await know(out, settings)
     await consolidate(out, settings)
+    await sync_homes(out, settings, 8)
     await _examine(out, settings)
     _part(out)
 
@@ -197,7 +200,7 @@ async def _digest(out: Console, settings: Settings) -> None:
 async def _examine(out: Console, settings: Settings) -> None:
     step(
         out,
-        8,
+        9,
         "The doctor checks every part",
         "In each part, the doctor writes, reads, searches and deletes.",
     )
@@ -206,7 +209,7 @@ async def _examine(out: Console, settings: Settings) -> None:
 
 
 def _part(out: Console) -> None:
-    step(out, 9, "Next steps", "")
+    step(out, 10, "Next steps", "")
     rows = [
         (
             "commonplace ops ingest FILE",
@@ -219,6 +222,7 @@ def _part(out: Console) -> None:
             "commonplace knowledge consolidate --preview",
             "review the facts that a model derives from your episodes",
         ),
+        ("commonplace sync init TARGET", "share your memories with your other devices"),
         ("commonplace install claude-code --dry-run", "show how to connect Claude Code"),
         ("commonplace serve", "open the dashboard, REST and MCP over HTTP"),
         ("commonplace doctor", "check this machine"),

@@ -208,6 +208,14 @@ class SyncedHome:
             last=_last_of(last) if last else None,
         )
 
+    async def count_files(self) -> int:
+        """Return the number of files at the target.
+
+        Raises:
+            StorageUnavailableError: The target cannot be reached.
+        """
+        return len(await asyncio.to_thread(self._carrier().names))
+
     async def sync(
         self,
         *,
