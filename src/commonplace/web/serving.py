@@ -18,7 +18,7 @@ from commonplace.core.errors import AccessError, CommonplaceError
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.llm import Model, open_consolidation_model, open_model
-from commonplace.services.following import following
+from commonplace.services.background.following import following
 from commonplace.services.opening import Memories
 from commonplace.web.http.loopback import url_of
 from commonplace.web.http.security import SecurityOptions

@@ -18,7 +18,7 @@ from commonplace.knowledge import (
     WorkerStatus,
     worker_status,
 )
-from commonplace.services.following import following
+from commonplace.services.background.following import following
 
 STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
 

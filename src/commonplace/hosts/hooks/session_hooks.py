@@ -18,8 +18,8 @@ from commonplace.hosts.hooks.sessions import SessionRecord, SessionRecords
 from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory
 from commonplace.projects import Projects
 from commonplace.prompts.injected import framed_data
+from commonplace.services.background.following import read_followed
 from commonplace.services.briefing import Briefing, BriefingPart, brief
-from commonplace.services.following import read_followed
 
 FORGETTING: Final = frozenset({"compact", "clear"})
 """Sources of a session start after which the conversation no longer has earlier injections."""

@@ -30,7 +30,7 @@ from commonplace.hosts.resident.upkeep import BackgroundConsolidation
 from commonplace.hosts.resident.watch import Watch
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.reranker import reranker_of
-from commonplace.services.following import read_followed
+from commonplace.services.background.following import read_followed
 from commonplace.services.sync.background import sync_in_background
 from commonplace.services.team_client import TeamClient
 

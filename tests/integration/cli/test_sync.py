@@ -1,0 +1,59 @@
+"""``commonplace sync`` as a person uses it on two machines."""
+
+from pathlib import Path
+
+import pytest
+
+from support.commands import CommandLine, Done
+from support.database_stock import DatabaseStock
+
+pytestmark = pytest.mark.requirement("SYN-11.1")
+
+
+class Machine:
+    """A machine with a home and a database of its own."""
+
+    def __init__(self, commonplace: CommandLine, home: Path, database: str) -> None:
+        self._commonplace = commonplace
+        self._environ = {"COMMONPLACE_HOME": str(home), "COMMONPLACE_POSTGRES_URL": database}
+
+    def __call__(self, *words: str) -> Done:
+        """Run a command and return how it ended."""
+        return self._commonplace(*words, **self._environ)
+
+
+async def test_two_machines_share_their_memories(
+    commonplace: CommandLine, knowledge_databases: DatabaseStock, tmp_path: Path
+) -> None:
+    """Begin, join, look, revoke, leave."""
+    async with knowledge_databases.lend() as one, knowledge_databases.lend() as other:
+        laptop = Machine(commonplace, tmp_path / "laptop", one.url)
+        desktop = Machine(commonplace, tmp_path / "desktop", other.url)
+        secret, new = tmp_path / "secret", tmp_path / "new"
+        secret.write_text("correct horse battery staple\n")
+        new.write_text("another good passphrase\n")
+        carried = tmp_path / "carried"
+
+        assert "does not sync" in laptop("sync").err
+        laptop("add", "lesson", "Takes 60s to start", "--category", "timing", "--service", "jellyfin")
+        begun = laptop("sync", "init", str(carried), "--name", "laptop", "--passphrase-file", str(secret))
+        assert "1 change of this device" in begun.out, begun.err
+        again = laptop("sync", "init", str(carried), "--passphrase-file", str(secret))
+        assert (again.status, "syncs already" in again.err) == (1, True)
+        wrong = desktop("sync", "join", str(carried), "--passphrase-file", str(new))
+        assert (wrong.status, "passphrase" in wrong.err) == (1, True)
+        joined = desktop("sync", "join", str(carried), "--name", "desktop", "--passphrase-file", str(secret))
+        assert "1 memory changed here" in joined.out, joined.err
+        assert "Takes 60s to start" in desktop("list", "lessons").out
+        assert "Nothing new." in desktop("sync").out
+        assert "ok     sync" in laptop("doctor", "--no-model").out
+
+        assert "Nothing new." in laptop("sync").out
+        status = laptop("sync", "status", "--json").json
+        assert [each["name"] for each in status["devices"]] in (["laptop", "desktop"], ["desktop", "laptop"])
+        revoked = laptop("sync", "revoke", "desktop", "--passphrase-file", str(new))
+        assert "desktop is revoked" in revoked.out, revoked.err
+        assert "revoked" in desktop("sync").err
+        assert "revoked" in laptop("sync", "status").out
+        assert "memories stay" in laptop("sync", "leave").out
+        assert "Takes 60s to start" in laptop("list", "lessons").out
