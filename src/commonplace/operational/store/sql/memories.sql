@@ -129,7 +129,7 @@ FOR UPDATE OF m;
 -- returns: int
 -- Stores how many weeks of decay were charged to a memory since its last update, and the confidence that they took.
 INSERT INTO memory_decay (memory_id, counted_from, weeks_charged, lost)
-VALUES (:memory_id, :counted_from, :weeks_charged, CAST(:lost AS REAL))
+VALUES (:memory_id, :counted_from, :weeks_charged, CAST(:lost AS DOUBLE PRECISION))
 ON CONFLICT (memory_id) DO UPDATE
 SET counted_from = excluded.counted_from, weeks_charged = excluded.weeks_charged,
   lost = excluded.lost
