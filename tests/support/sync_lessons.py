@@ -34,6 +34,9 @@ class Lessons:
         """Return all lessons."""
         return dict(self.rows)
 
+    async def prepare(self, writes: Sequence[tuple[Key, Fields | None]]) -> None:
+        """Do nothing: a write needs nothing else."""
+
     async def write(
         self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
     ) -> Fields | None:

@@ -24,6 +24,7 @@ from commonplace.knowledge import KnowledgeMemory
 from support.claude import claude_environment
 from support.commands import CommandLine, clean_environment
 from support.consolidation import answer, fact
+from support.database_stock import DatabaseStock
 from support.deadlines import DEADLINE_S
 from support.model_api import INPUT_TOKENS, OUTPUT_TOKENS, ModelApi, Says
 from support.postgres import wait_until
@@ -315,3 +316,23 @@ def test_where_no_process_can_run_a_hook_does_its_own_work(commonplace: CommandL
 
     assert NOTE in Hooks(commonplace).call("user-prompt", prompt="which port?")
     assert residents(commonplace.home) == []
+
+
+@pytest.mark.requirement("SYN-11.1")
+async def test_a_session_syncs_in_the_background(
+    hooks: Hooks, commonplace: CommandLine, knowledge_databases: DatabaseStock, tmp_path: Path
+) -> None:
+    """What another device learned is here soon after a session has started, and the session did not wait."""
+    carried, secret = str(tmp_path / "carried"), tmp_path / "secret"
+    secret.write_text("correct horse battery staple")
+    async with knowledge_databases.lend() as other:
+        here = {"COMMONPLACE_POSTGRES_URL": hooks.variables["COMMONPLACE_POSTGRES_URL"]}
+        there = {"COMMONPLACE_HOME": str(tmp_path / "server"), "COMMONPLACE_POSTGRES_URL": other.url}
+        given = ("--passphrase-file", str(secret))
+        commonplace("sync", "init", carried, "--name", "laptop", *given, **here)
+        commonplace("add", "fact", "Jellyfin", "port", "listens on 8096", **there)
+        commonplace("sync", "join", carried, "--name", "server", *given, **there)
+    hooks.call("session-start", source="startup")
+    wait_until(
+        lambda: "listens on 8096" in commonplace("list", "facts", **here).out, what="the fact of the server"
+    )

@@ -1,29 +1,20 @@
 """Reading all rows that travel, and writing the rows of other databases."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from commonplace.core.errors import ConflictError
 from commonplace.knowledge.exchange.entities import drop_entity, put_entity
-from commonplace.knowledge.exchange.facts import drop_fact, embedded_fact, put_fact, settle_all
+from commonplace.knowledge.exchange.facts import drop_fact, put_fact, settle_all
 from commonplace.knowledge.exchange.fields import Fields, fields_of, parameters
-from commonplace.knowledge.exchange.kinds import LINK_ENDS, ExchangeKind, link_ends, link_name
+from commonplace.knowledge.exchange.kinds import LINK_ENDS, TEXT_KINDS, ExchangeKind, link_ends, link_name
 from commonplace.knowledge.exchange.rules import drop_rule, put_application, put_rule
-from commonplace.knowledge.exchange.texts import KNOWN, Text
-from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.exchange.texts import KNOWN, PreparedTexts, Text, embedded_text
 from commonplace.knowledge.model.search_text import search_text
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
-from commonplace.knowledge.store.vectors import EmbeddedText
 from commonplace.storage.database import Columns
-
-_TEXTS: Final = {
-    ExchangeKind.EPISODE: MemoryType.EPISODE,
-    ExchangeKind.FACT: MemoryType.FACT,
-    ExchangeKind.RULE: MemoryType.RULE,
-}
-"""The kinds with a text that searches find."""
 
 Key = tuple[ExchangeKind, str]
 """The kind and the name of a row: its id, or the ends of a link."""
@@ -75,6 +66,7 @@ class Exchange:
         *,
         seen: Fields | None,
         others: Sequence[Fields] = (),
+        texts: PreparedTexts | None = None,
     ) -> Fields | None:
         """Write a row, or forget its memory, and return the fields that it shows then.
 
@@ -87,12 +79,13 @@ class Exchange:
             fields: What it should show; ``None`` to forget it.
             seen: What it showed when it was last read; ``None`` if it was not there.
             others: The fields of those who changed it while it was forgotten.
+            texts: Vectors of texts that were prepared.
 
         Raises:
             ConflictError: It shows something else by now, or what it refers to has not arrived yet; nothing was
                 written.
         """
-        text = await self._text(kind, fields, seen)
+        text = await self._text(kind, fields, seen, texts or PreparedTexts(self._session.engine))
         async with self._session.writing() as sql:
             row = await self._lock(sql, kind, name)
             now = _fields(kind, row)
@@ -106,12 +99,14 @@ class Exchange:
                 await self._put(sql, kind, name, fields, row, text)
             return _fields(kind, await self._lock(sql, kind, name))
 
-    async def _text(self, kind: ExchangeKind, fields: Fields | None, seen: Fields | None) -> Text:
+    async def _text(
+        self, kind: ExchangeKind, fields: Fields | None, seen: Fields | None, texts: PreparedTexts
+    ) -> Text:
         """Return the vector of a text that is not known here."""
-        if fields is None or kind not in _TEXTS:
+        new = None if fields is None else embedded_text(kind, fields)
+        if new is None or (seen is not None and new == embedded_text(kind, seen)):
             return KNOWN
-        new, old = _embedded(kind, fields), seen and _embedded(kind, seen)
-        return KNOWN if new == old else await Text.of(self._session.engine, new)
+        return await texts.of(new)
 
     async def _lock(self, sql: KnowledgeStatements, kind: ExchangeKind, name: str) -> Columns | None:
         match kind:
@@ -150,8 +145,8 @@ class Exchange:
                 await put_rule(sql, UUID(name), fields, row, text)
             case ExchangeKind.APPLICATION:
                 await put_application(sql, UUID(name), fields)
-        if kind in _TEXTS:
-            await text.store_passages(sql, _TEXTS[kind], UUID(name))
+        if kind in TEXT_KINDS:
+            await text.store_passages(sql, TEXT_KINDS[kind], UUID(name))
 
     async def _drop(
         self, sql: KnowledgeStatements, kind: ExchangeKind, name: str, others: Sequence[Fields]
@@ -184,7 +179,3 @@ def _name(kind: ExchangeKind, row: Columns) -> str:
 
 def _fields(kind: ExchangeKind, row: Columns | None) -> dict[str, Any] | None:
     return fields_of(row, without=LINK_ENDS if kind is ExchangeKind.LINK else ())
-
-
-def _embedded(kind: ExchangeKind, fields: Fields) -> EmbeddedText:
-    return embedded_fact(fields) if kind is ExchangeKind.FACT else EmbeddedText(content=fields["content"])

@@ -10,23 +10,17 @@ from commonplace.knowledge.entities.registry import Entity
 from commonplace.knowledge.exchange.fields import Fields, fields_of, parameters
 from commonplace.knowledge.exchange.texts import Text
 from commonplace.knowledge.model.events import EventType
-from commonplace.knowledge.model.fact_drafts import FactDraft, all_keys, fact_heading, fact_text
+from commonplace.knowledge.model.fact_drafts import FactDraft, all_keys, fact_text
 from commonplace.knowledge.model.kinds import MemoryType, Validity
 from commonplace.knowledge.model.search_text import search_text
 from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.statements import KnowledgeStatements
-from commonplace.knowledge.store.vectors import EmbeddedText
 from commonplace.storage.database import Columns
 
 _WAITING: Final = {"waits": True}
 """The metadata of a fact that waits because another fact of its key is active. Elsewhere it may be the active one."""
 
 _VALIDITY: Final = {"held": Validity.HELD, "replaced": Validity.SUPERSEDED}
-
-
-def embedded_fact(fields: Fields) -> EmbeddedText:
-    """Return the text from which the vector of a fact is computed."""
-    return EmbeddedText(content=fields["content"], heading=fact_heading(_draft(fields)))
 
 
 async def put_fact(

@@ -6,6 +6,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.storage.database import Columns
 
 LINK_ENDS: Final = ("source_type", "source_id", "target_type", "target_id")
@@ -20,6 +21,14 @@ class ExchangeKind(StrEnum):
     FACT = "fact"
     RULE = "rule"
     APPLICATION = "application"
+
+
+TEXT_KINDS: Final = {
+    ExchangeKind.EPISODE: MemoryType.EPISODE,
+    ExchangeKind.FACT: MemoryType.FACT,
+    ExchangeKind.RULE: MemoryType.RULE,
+}
+"""The kinds with a text that searches find."""
 
 
 def link_name(row: Columns) -> str:

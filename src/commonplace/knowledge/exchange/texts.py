@@ -1,10 +1,13 @@
 """Vectors of texts that come from other databases."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.exchange.fields import Fields
+from commonplace.knowledge.exchange.kinds import TEXT_KINDS, ExchangeKind
 from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.knowledge.store.passages import store_passages
 from commonplace.knowledge.store.statements import KnowledgeStatements
@@ -45,3 +48,42 @@ class Text:
 
 KNOWN: Final = Text()
 """A text that has not changed."""
+
+
+def embedded_text(kind: ExchangeKind, fields: Fields) -> EmbeddedText | None:
+    """Return the text of a row from which its vector is computed; ``None`` if searches do not find the row."""
+    if kind is ExchangeKind.FACT:
+        return EmbeddedText(content=fields["content"], heading=f"{fields['subject']} {fields['predicate']} ")
+    return EmbeddedText(content=fields["content"]) if kind in TEXT_KINDS else None
+
+
+class PreparedTexts:
+    """Vectors of texts that are about to be written, computed together.
+
+    Args:
+        engine: Computes them.
+    """
+
+    def __init__(self, engine: EmbeddingEngine) -> None:
+        self._engine = engine
+        self._ready: dict[EmbeddedText, Text] = {}
+
+    async def prepare(self, rows: Iterable[tuple[ExchangeKind, Fields]]) -> None:
+        """Compute the vectors of rows that are written next; those of rows before are forgotten.
+
+        Raises:
+            EmbeddingError: The model cannot be found or used.
+        """
+        texts = list(dict.fromkeys(filter(None, (embedded_text(kind, fields) for kind, fields in rows))))
+        self._ready = {}
+        if texts:
+            vectors = await embed_memories(self._engine, texts)
+            self._ready = {text: Text(vectors.only(place)) for place, text in enumerate(texts)}
+
+    async def of(self, text: EmbeddedText) -> Text:
+        """Return the vector of a text, which is computed now if it was not prepared.
+
+        Raises:
+            EmbeddingError: The model cannot be found or used.
+        """
+        return self._ready.get(text) or await Text.of(self._engine, text)

@@ -350,6 +350,9 @@ class _Nothing:
         """Return nothing."""
         return {}
 
+    async def prepare(self, writes: Sequence[tuple[Key, Fields | None]]) -> None:
+        """Do nothing: a write needs nothing else."""
+
     async def write(
         self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
     ) -> Fields | None:
@@ -367,8 +370,20 @@ class _Guarded:
     def __init__(self, replica: Replica, state: SyncState) -> None:
         self._replica = replica
         self._state = state
-        self.write = replica.write
-        self.erase = replica.erase
+
+    async def prepare(self, writes: Sequence[tuple[Key, Fields | None]]) -> None:
+        """Get the memories ready."""
+        await self._replica.prepare(writes)
+
+    async def write(
+        self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
+    ) -> Fields | None:
+        """Write a memory."""
+        return await self._replica.write(key, fields, seen=seen, others=others)
+
+    async def erase(self, keys: Collection[Key]) -> None:
+        """Erase memories."""
+        await self._replica.erase(keys)
 
     async def read(self) -> Mapping[Key, Fields]:
         """Return the memories.

@@ -14,6 +14,10 @@ class Replica(Protocol):
         """Return the fields of all memories that sync."""
         ...
 
+    async def prepare(self, writes: Sequence[tuple[Key, Fields | None]]) -> None:
+        """Get ready for writes that follow, such as by computing the vectors of all texts together."""
+        ...
+
     async def write(
         self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
     ) -> Fields | None:

@@ -36,6 +36,9 @@ from commonplace.services.sync.versions import HybridClock, joined, next_version
 ACTOR: Final = "sync"
 """The actor of what sync writes, with the name of the device from which it came."""
 
+PAGE: Final = 500
+"""The number of memories that are written before their states are noted; a kill between the two does no harm."""
+
 _ERASURE_BYTES: Final = 16
 _RESTORED: Final = (
     "this home was restored from a copy, for it has sent more files than it knows: join as a new device"
@@ -330,15 +333,32 @@ class Syncing:
         count = 0
         while waiting:
             left: list[tuple[_PendingWrite, str]] = []
-            for each in waiting:
-                try:
-                    count += await self._write_one(each)
-                except ConflictError as error:
-                    left.append((each, str(error)))
+            for first in range(0, len(waiting), PAGE):
+                count += await self._write_page(waiting[first : first + PAGE], left)
             if len(left) == len(waiting):
                 return count, [problem for _, problem in left]
             waiting = [each for each, _ in left]
         return count, []
+
+    async def _write_page(
+        self, page: Sequence["_PendingWrite"], left: list[tuple["_PendingWrite", str]]
+    ) -> int:
+        """Write memories; add those that must wait to ``left``, and return the number of those that changed here."""
+        await self._replica.prepare([(each.key, each.made.fields) for each in page])
+        states: dict[Key, SeenMemory] = {}
+        count = 0
+        try:
+            for each in page:
+                try:
+                    states[each.key] = state = await self._write_one(each)
+                    count += state.fields != each.before.fields
+                except ConflictError as error:
+                    left.append((each, str(error)))
+        except Exception:
+            self._state.written(states)
+            raise
+        self._state.written(states)
+        return count
 
     def _pending_write(self, key: Key) -> "_PendingWrite":
         heads = self._state.heads(key)
@@ -351,14 +371,13 @@ class Syncing:
             by=state.by.stamp.device,
         )
 
-    async def _write_one(self, each: "_PendingWrite") -> bool:
-        """Write a memory, in the name of the device whose change holds; return whether it shows something else now."""
+    async def _write_one(self, each: "_PendingWrite") -> SeenMemory:
+        """Write a memory, in the name of the device whose change holds; return how it is seen then."""
         with self._acting_for(each.by):
             now = await self._replica.write(
                 each.key, each.made.fields, seen=each.before.fields, others=each.others
             )
-        self._state.written({each.key: replace(each.made, fields=now)})
-        return now != each.before.fields
+        return replace(each.made, fields=now)
 
     def _acting_for(self, device: str) -> AbstractContextManager[object]:
         known = self._state.device(device)

@@ -32,6 +32,9 @@ class DigestsReplica:
             (SyncKind.DIGEST, name): fields for name, fields in (await self._memory.exchange.read()).items()
         }
 
+    async def prepare(self, writes: Sequence[tuple[Key, Fields | None]]) -> None:
+        """Do nothing: a write needs nothing else."""
+
     async def write(
         self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
     ) -> Fields | None:

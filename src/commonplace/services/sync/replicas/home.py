@@ -45,6 +45,11 @@ class HomeReplica:
             rows.update(await replica.read())
         return rows
 
+    async def prepare(self, writes: Sequence[tuple[Key, Fields | None]]) -> None:
+        """Get each memory ready for its own writes."""
+        for replica in dict.fromkeys(self._replicas.values()):
+            await replica.prepare([each for each in writes if self._replicas[each[0][0]] is replica])
+
     async def write(
         self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
     ) -> Fields | None:

@@ -7,6 +7,7 @@ from commonplace.core.request_context import current_context
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.knowledge.exchange.kinds import ExchangeKind
+from commonplace.knowledge.exchange.texts import PreparedTexts
 from commonplace.services.erasure.erasing import erase
 from commonplace.services.erasure.selection import By, Selection
 from commonplace.services.sync.changes import Fields
@@ -33,11 +34,18 @@ class KnowledgeReplica:
     def __init__(self, memory: KnowledgeMemory, settings: Settings) -> None:
         self._memory = memory
         self._settings = settings
+        self._texts = PreparedTexts(memory.engine)
 
     async def read(self) -> Mapping[Key, Fields]:
         """Return the fields of all memories."""
         rows = await self._memory.exchange.read()
         return {(SyncKind(kind), name): fields for (kind, name), fields in rows.items()}
+
+    async def prepare(self, writes: Sequence[tuple[Key, Fields | None]]) -> None:
+        """Compute the vectors of all texts together."""
+        await self._texts.prepare(
+            (ExchangeKind(kind), fields) for (kind, _), fields in writes if fields is not None
+        )
 
     async def write(
         self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
