@@ -1,6 +1,7 @@
 """``commonplace sync`` as a person uses it on two machines."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ class Machine:
 
     def __init__(self, commonplace: CommandLine, home: Path, database: str) -> None:
         self._commonplace = commonplace
-        self._environ = {"COMMONPLACE_HOME": str(home), "COMMONPLACE_POSTGRES_URL": database}
+        self._environ: dict[str, Any] = {"COMMONPLACE_HOME": str(home), "COMMONPLACE_POSTGRES_URL": database}
 
     def __call__(self, *words: str) -> Done:
         """Run a command and return how it ended."""

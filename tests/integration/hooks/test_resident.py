@@ -326,8 +326,11 @@ async def test_a_session_syncs_in_the_background(
     carried, secret = str(tmp_path / "carried"), tmp_path / "secret"
     secret.write_text("correct horse battery staple")
     async with knowledge_databases.lend() as other:
-        here = {"COMMONPLACE_POSTGRES_URL": hooks.variables["COMMONPLACE_POSTGRES_URL"]}
-        there = {"COMMONPLACE_HOME": str(tmp_path / "server"), "COMMONPLACE_POSTGRES_URL": other.url}
+        here: dict[str, Any] = {"COMMONPLACE_POSTGRES_URL": hooks.variables["COMMONPLACE_POSTGRES_URL"]}
+        there: dict[str, Any] = {
+            "COMMONPLACE_HOME": str(tmp_path / "server"),
+            "COMMONPLACE_POSTGRES_URL": other.url,
+        }
         given = ("--passphrase-file", str(secret))
         commonplace("sync", "init", carried, "--name", "laptop", *given, **here)
         commonplace("add", "fact", "Jellyfin", "port", "listens on 8096", **there)
