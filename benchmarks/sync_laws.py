@@ -6,7 +6,8 @@ A history is 40 random steps of two to four devices on the real engine with real
 and forgotten, devices sync, erase, leave, join and are revoked. Meanwhile one step in fifty is killed or meets a full
 disk, and the carrier hides, truncates, repeats and splices files. In the end the carrier is mended, and every device
 syncs until nothing is new. The laws: the members know the same changes; no change is lost unless another one has seen
-it; every memory shows what its changes make; no erased text is left at the carrier, in a state or in a memory.
+it, or only a revoked device had it; every memory shows what its changes make; no erased text is left at the carrier, in
+a state or in a memory.
 
 The exit status is 1 if a law does not hold; the seeds of such histories are printed. ``--first`` is the first seed.
 """

@@ -272,9 +272,7 @@ class History:
 
     def _check_changes(self, heads: list[Change]) -> None:
         """Every change that a member recorded, or a device before it left, is a head or was seen by one."""
-        trusted = {
-            each.device for each in self.members[0].state.devices() if each.departure is not Departure.REVOKED
-        }
+        trusted = self._trusted()
         by_key: dict[Key, list[Change]] = {}
         for head in heads:
             by_key.setdefault((head.kind, head.name), []).append(head)
@@ -286,6 +284,18 @@ class History:
         recorded = {without_text(each, erased).to_json() for each in self.log}
         for head in heads:
             assert head.is_deletion or head.kind is SyncKind.ERASURE or head.to_json() in recorded, "invented"
+
+    def _trusted(self) -> set[str]:
+        """Return the devices whose changes must not be lost.
+
+        After a revocation these are the members, and those of whose last file a member knows: what only a revoked
+        device had taken may be lost.
+        """
+        devices = self.members[0].state.devices()
+        members = {each.key.device for each in self.members}
+        if any(each.departure is Departure.REVOKED for each in devices):
+            return members | {each.device for each in devices if each.departure is Departure.LEFT}
+        return members | {each.device for each in devices}
 
     def _check_authors(self) -> None:
         """No device recorded a text as its own change that sync had written there."""
