@@ -65,7 +65,8 @@ POOLED := $(addprefix tests/integration/knowledge/,test_storage.py test_tenancy.
 
 # The tests of knowledge memory that partitioned tables could break; those of partitions make their own.
 PARTITIONED := $(addprefix tests/integration/knowledge/,test_storage.py test_tenancy.py test_tenants.py test_bulk.py \
-	test_supersession.py reembedding search consolidation upkeep) tests/integration/services/test_erasure.py
+	test_supersession.py reembedding search consolidation upkeep) tests/integration/services/test_erasure.py \
+	tests/integration/services/sync/test_knowledge.py
 
 # Install the programs that are missing by apt.
 install_missing = @for program in $(1); do \

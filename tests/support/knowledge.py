@@ -36,8 +36,10 @@ OF_CONSOLIDATION = frozenset(each for each in EventType if each.startswith("cons
 OF_PEOPLE = frozenset(each for each in EventType if each.startswith(("review_", "scope_"))) | {
     EventType.RULE_RESTORED,
     EventType.MEMORY_ERASED,
+    EventType.FACT_SYNCED,
+    EventType.RULE_SYNCED,
 }
-"""What a person's decision about two facts, a move between scopes, taking back a withdrawal, or an erasure writes."""
+"""What a person's decision, a move between scopes, taking back a withdrawal, an erasure, or another device writes."""
 
 
 @pytest.fixture(scope="session")

@@ -393,7 +393,7 @@ def test_the_doctor_uses_every_part(commonplace: CommandLine) -> None:
     assert done.status == 0, done.out
     assert [check["part"] for check in done.json["checks"]] == [
         "operational memory", "app memory", "workspace memory", "project", "clock", "embedding", "judge",
-        "reranker", "second opinion", "language model", "PostgreSQL", "knowledge memory", "service",
+        "reranker", "second opinion", "language model", "PostgreSQL", "knowledge memory", "sync", "service",
     ]  # fmt: skip
     assert all(check["ok"] for check in done.json["checks"])
     assert commonplace("ops", "list", "--json").json["count"] == 0

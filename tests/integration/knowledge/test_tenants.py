@@ -26,6 +26,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.json_values import json_safe
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import Narrowing
+from commonplace.knowledge.exchange.kinds import ExchangeKind
 from commonplace.knowledge.memories.episodes import EpisodeDraft
 from commonplace.knowledge.memories.links import Relation
 from commonplace.knowledge.memories.rules import RuleDraft
@@ -229,7 +230,19 @@ async def undo_decision(memory: KnowledgeMemory, world: World) -> object:
     return await memory.reviews.undo(world.dice.choice([*decided, world.dice.randint(1, 30)]))
 
 
+async def exchange(memory: KnowledgeMemory, world: World) -> object:
+    """Write one of the caller's rows in the place of another, or of one of somebody else."""
+    rows = await memory.exchange.read()
+    known = sorted(key for key in rows if key[0] in (*KINDS, "entity"))
+    kind, name = world.dice.choice(known or [(ExchangeKind.FACT, NO_ID)])
+    other = world.pick(kind)
+    return await memory.exchange.write(kind, other, rows.get((kind, name)), seen=rows.get((kind, other)))
+
+
 FUNCTIONS: Mapping[str, Call] = {
+    "exchange.read": lambda m, _: m.exchange.read(),
+    "exchange.names": lambda m, _: m.exchange.names(),
+    "exchange.write": exchange,
     "store_episode": lambda m, w: m.store_episode(content=w.text(), butler="ops"),
     "store_episodes": lambda m, w: m.store_episodes([EpisodeDraft(content=w.text(), butler="ops")]),
     "store_fact": lambda m, w: m.store_fact(**fact(w), replaces=w.dice.choice([None, w.pick("fact")])),

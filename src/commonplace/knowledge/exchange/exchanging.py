@@ -1,9 +1,13 @@
 """Reading all rows that travel, and writing the rows of other databases."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
+import asyncpg
+
+from commonplace.core.choices import require_one_of
 from commonplace.core.errors import ConflictError
 from commonplace.knowledge.exchange.entities import drop_entity, put_entity
 from commonplace.knowledge.exchange.facts import drop_fact, put_fact, settle_all
@@ -85,8 +89,9 @@ class Exchange:
             ConflictError: It shows something else by now, or what it refers to has not arrived yet; nothing was
                 written.
         """
+        kind = require_one_of(ExchangeKind, kind, field="kind")
         text = await self._text(kind, fields, seen, texts or PreparedTexts(self._session.engine))
-        async with self._session.writing() as sql:
+        async with _own_ids(name), self._session.writing() as sql:
             row = await self._lock(sql, kind, name)
             now = _fields(kind, row)
             if now not in (seen, fields):
@@ -164,6 +169,15 @@ class Exchange:
                 await drop_rule(sql, UUID(name), others)
             case ExchangeKind.APPLICATION:
                 await sql.delete_application(id=UUID(name))
+
+
+@asynccontextmanager
+async def _own_ids(name: str) -> AsyncGenerator[None]:
+    """Translate the database's refusal of an id that a row of another tenant has."""
+    try:
+        yield
+    except asyncpg.UniqueViolationError as error:
+        raise ConflictError("name", "Another row has this id or this key.", name) from error
 
 
 async def put_episode(sql: KnowledgeStatements, key: UUID, fields: Fields, text: Text) -> None:

@@ -309,14 +309,17 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_type = :so
 
 -- name: put_link(source_type, source_id, target_type, target_id, relation, created_at)!
 -- Insert or change a link.
+WITH changed AS (
+  UPDATE memory_links SET relation = :relation, created_at = CAST(:created_at AS timestamptz)
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_type = :source_type AND source_id = :source_id
+    AND target_type = :target_type AND target_id = :target_id
+  RETURNING source_id
+)
 INSERT INTO memory_links (tenant_id, source_type, source_id, target_type, target_id, relation, created_at)
-VALUES (
+SELECT
   current_setting('commonplace.tenant_id'), :source_type, :source_id, :target_type, :target_id, :relation,
   CAST(:created_at AS timestamptz)
-)
-ON CONFLICT (source_type, source_id, target_type, target_id) DO UPDATE SET
-  relation = EXCLUDED.relation, created_at = EXCLUDED.created_at
-WHERE memory_links.tenant_id = EXCLUDED.tenant_id;
+WHERE NOT EXISTS (SELECT FROM changed);
 
 -- name: delete_link(source_type, source_id, target_type, target_id)!
 -- Delete a link.
