@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 FOLDER: Final = "sync-files"
 """The folder of the home with the files of each tenant."""
 
+OF_TENANT: Final = "tenant-"
+"""Before the id of a tenant, which may be two dots."""
+
 MOST_BYTES: Final = 1_000_000_000
 """The most that a tenant may leave here."""
 
@@ -39,7 +42,7 @@ def files_of(request: Request) -> "SyncFiles":
     """
     who: Principal = caller_of(request).principal
     home = memories(request).knowledge.database.settings.home
-    return SyncFiles(home / FOLDER / who.tenant_id)
+    return SyncFiles(home / FOLDER / f"{OF_TENANT}{who.tenant_id}")
 
 
 class SyncFiles:

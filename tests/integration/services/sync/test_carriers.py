@@ -189,6 +189,8 @@ async def test_tenants_of_a_service_have_files_of_their_own(
     url = targets.targets["service"].address
     other = SyncTarget(address=url, token_file=await token_in(tokens, tmp_path / "other", tenant="other"))
     assert await asyncio.to_thread(carrier_at(other, tmp_path).names) == set()
+    dots = SyncTarget(address=url, token_file=await token_in(tokens, tmp_path / "dots", tenant=".."))
+    assert await asyncio.to_thread(carrier_at(dots, tmp_path).names) == set()
     reading = SyncTarget(
         address=url, token_file=await token_in(tokens, tmp_path / "reading", role=Role.READER)
     )

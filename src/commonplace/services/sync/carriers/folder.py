@@ -30,6 +30,7 @@ class FolderCarrier:
                 path
                 for each in self._folder.iterdir()
                 for path in (each.iterdir() if each.is_dir() else (each,))
+                if path.is_file()
             ]
         names = {path.relative_to(self._folder).as_posix() for path in paths}
         return {name for name in names if NAME.fullmatch(name)}

@@ -35,6 +35,7 @@ class KnowledgeReplica:
         self._memory = memory
         self._settings = settings
         self._texts = PreparedTexts(memory.engine)
+        self._by_actor: dict[str, KnowledgeMemory] = {}
 
     async def read(self) -> Mapping[Key, Fields]:
         """Return the fields of all memories."""
@@ -69,4 +70,8 @@ class KnowledgeReplica:
         context = current_context()
         if context is None:
             return self._memory
-        return self._memory.acting_for(tenant_id=self._memory.session.tenant_id, actor=context.actor)
+        if context.actor not in self._by_actor:
+            self._by_actor[context.actor] = self._memory.acting_for(
+                tenant_id=self._memory.session.tenant_id, actor=context.actor
+            )
+        return self._by_actor[context.actor]
