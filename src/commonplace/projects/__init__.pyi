@@ -1,4 +1,5 @@
 from commonplace.projects.git_fingerprint import Clues as Clues
-from commonplace.projects.registry import Project as Project
+from commonplace.projects.project import DistantProject as DistantProject
+from commonplace.projects.project import Project as Project
 from commonplace.projects.registry import Projects as Projects
 from commonplace.projects.registry import with_workspace as with_workspace

@@ -1,4 +1,7 @@
-"""Clues that two directories hold the same project, such as two clones. A person decides."""
+"""Clues that two directories hold the same project, such as two clones.
+
+On one device, a person decides. A clone of a project of another device gets the id of that project.
+"""
 
 import re
 import subprocess
@@ -7,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.core.urls import mask_url
+from commonplace.projects.remotes import are_two_of_one_host, canonical_url, shared_url
 
 _REMOTE: Final = re.compile(r"\[remote \"origin\"\][^\[]*?^\s*url\s*=\s*(\S+)", re.MULTILINE)
 _TIMEOUT_S: Final = 2.0
@@ -33,11 +37,30 @@ class Clues:
             return cls()
         return cls(remote=mask_url(found[1]) if found else None, root_commit=_root_commit(directory))
 
+    def completed_by(self, other: "Clues") -> "Clues":
+        """Return the clues, and for a missing clue that of the other ones."""
+        return Clues(remote=self.remote or other.remote, root_commit=self.root_commit or other.root_commit)
+
+    def shared(self) -> "Clues":
+        """Return the clues as other devices may know them: no path of this device, and no password or token."""
+        return Clues(remote=shared_url(self.remote) if self.remote else None, root_commit=self.root_commit)
+
     def agree(self, other: "Clues") -> bool:
         """Return whether both have the same remote or the same first commit."""
-        return (self.remote is not None and self.remote == other.remote) or (
+        return self._has_remote_of(other) or (
             self.root_commit is not None and self.root_commit == other.root_commit
         )
+
+    def are_of_fork(self, other: "Clues") -> bool:
+        """Return whether the remotes are two repositories of one host, whatever their first commits."""
+        if self.remote is None or other.remote is None:
+            return False
+        return are_two_of_one_host(self.remote, other.remote)
+
+    def _has_remote_of(self, other: "Clues") -> bool:
+        if self.remote is None or other.remote is None:
+            return False
+        return canonical_url(self.remote) == canonical_url(other.remote)
 
 
 def _root_commit(directory: Path) -> str | None:

@@ -51,7 +51,7 @@ class Identity:
     @classmethod
     def new(cls, name: str) -> "Identity":
         """Return an identity with a random id that begins with the name."""
-        name = clean_text(name).strip()[:MAX_NAME_CHARS].strip() or NAMELESS
+        name = plain_name(name)
         plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
         slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or NAMELESS
         ending = "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_CHARS))
@@ -123,6 +123,11 @@ class IdentityLocation:
         path = Path(self.inner)
         keys = (*(each.as_posix() for each in (path, *path.parents)), "")
         return next((key for key in keys if key in identities), None)
+
+
+def plain_name(name: str) -> str:
+    """Return a name as a project may have it: clean, of at most 60 characters, and not empty."""
+    return clean_text(name).strip()[:MAX_NAME_CHARS].strip() or NAMELESS
 
 
 def write_json(path: Path, document: Mapping[str, object], *, mode: int) -> None:

@@ -2,33 +2,34 @@
 
 The identity of a project is stored with the project. The home stores its readable name, the path where it was last
 seen, the project that it was merged into, and the clues by which a person recognises a clone. The home also stores the
-identities of projects whose own files cannot be written.
-Source: PRJ-01.
+identities of projects whose own files cannot be written, and the projects of other devices with which it syncs.
+Source: PRJ-01, SYN-10.
 """
 
-import json
-from collections.abc import Mapping
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from collections.abc import Collection, Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from commonplace.core.clock import Clock, parse_timestamp, utc_now
+from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError, SettingsError
 from commonplace.core.settings import LoadedSettings
 from commonplace.core.text import clean_text
 from commonplace.projects.git_fingerprint import Clues
 from commonplace.projects.identity import (
+    IN_GIT,
     MAX_NAME_CHARS,
+    NAMELESS,
     Identity,
     IdentityLocation,
     is_writable,
     locked,
-    write_json,
+    plain_name,
 )
+from commonplace.projects.project import DistantProject, Project
+from commonplace.projects.registry_file import FILE, RegistryContents, RegistryFile
 
-FILE: Final = "projects.json"
 NOTES: Final = ".aegis"
 """The directory of a workspace that holds its workspace memory."""
 
@@ -36,45 +37,19 @@ SEEN_EVERY_S: Final = 86_400
 """The last visit is stored to the day, so that most visits write nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Project:
-    """A project that this home has seen.
-
-    Attributes:
-        id: Its id, which is its butler and its scope in knowledge memory.
-        name: Its readable name, which may change; several projects may have the same name.
-        path: The directory where it was last seen.
-        file: The file that holds its identity; in the home if the project's own file cannot be written.
-        seen_at: The time when it was last seen, to the day.
-        clues: The clues by which a clone or a copy is recognised.
-        merged_into: The id of the project whose memory it uses instead of its own.
-        looks_like: The ids of projects of which it seems to be a clone or a copy.
-        is_off: Whether hooks of hosts do nothing in it.
-    """
-
-    id: str
-    name: str
-    path: Path
-    file: Path
-    seen_at: datetime
-    clues: Clues
-    merged_into: str | None = None
-    looks_like: tuple[str, ...] = ()
-    is_off: bool = False
-
-
 class Projects:
     """The projects of one home."""
 
     def __init__(self, home: Path, *, clock: Clock = utc_now) -> None:
         self._home = home
-        self._file = home / FILE
+        self._file = RegistryFile(home / FILE)
         self._clock = clock
 
     def at(self, directory: Path) -> Project:
         """Return the project of a directory; if there is none, create a project for the whole repository.
 
-        A project that was moved keeps its identity. A copy of a project gets an identity of its own.
+        A project that was moved keeps its identity. A copy of a project gets an identity of its own. A clone of a
+        project of another device gets the identity of that project, if no project of this home agrees with its clues.
 
         Raises:
             InvalidInputError: The directory does not exist.
@@ -85,7 +60,7 @@ class Projects:
         place, identities = self._held(own)
         key = place.nearest(identities)
         if key is not None:
-            known = self._read().get(identities[key].id)
+            known = self._file.read().projects.get(identities[key].id)
             if known is not None and self._is_current(known, place, key):
                 return known
         return self._settle(own, key="")
@@ -98,7 +73,7 @@ class Projects:
         """
         place, identities = self._held(IdentityLocation.of(directory))
         key = place.nearest(identities)
-        known = None if key is None else self._read().get(identities[key].id)
+        known = None if key is None else self._file.read().projects.get(identities[key].id)
         return known if known is not None and known.file == place.file else None
 
     def workspace_of(self, directory: Path) -> Path:
@@ -150,17 +125,28 @@ class Projects:
         found = self.find(directory)
         return None if found is None else self.standing_for(found).id
 
-    def standing_for(self, project: Project) -> Project:
+    def standing_for(self, project: Project | DistantProject) -> Project | DistantProject:
         """Return the project whose memory a project uses: the project itself, unless it was merged into another one."""
-        known, seen = self._read(), {project.id}
-        while project.merged_into in known and project.merged_into not in seen:
-            project = known[project.merged_into]
+        contents, seen = self._file.read(), {project.id}
+        while isinstance(project, Project) and project.merged_into is not None:
+            target = contents.by_id(project.merged_into)
+            if target is None or target.id in seen:
+                break
+            project = target
             seen.add(project.id)
         return project
 
+    def scope_of(self, name: str) -> str:
+        """Return the scope of a project by its id or name: its id, or that of the project whose memory it uses.
+
+        For errors see :meth:`owner`.
+        """
+        return self.standing_for(self.owner(name)).id
+
     def list_projects(self) -> list[Project]:
         """Return the projects, the most recently seen one first."""
-        return sorted(self._read().values(), key=lambda each: (each.seen_at, each.id), reverse=True)
+        known = self._file.read().projects.values()
+        return sorted(known, key=lambda each: (each.seen_at, each.id), reverse=True)
 
     def get(self, name: str) -> Project:
         """Return the project with an id, or with a name that only one project has.
@@ -169,18 +155,88 @@ class Projects:
             NotFoundError: No project has this id or name.
             InvalidInputError: Several projects have this name; the message lists them.
         """
-        known = self._read()
-        if name in known:
-            return known[name]
-        named = [each for each in known.values() if each.name == name]
-        if len(named) > 1:
-            several = "; ".join(f"{each.id} at {each.path}" for each in named)
-            raise InvalidInputError(
-                "project", f"an id, because several projects have this name ({several})", name
-            )
-        if not named:
-            raise NotFoundError("project", name)
-        return named[0]
+        return self._file.read().get(name)
+
+    def owner(self, name: str) -> Project | DistantProject:
+        """Return the project as :meth:`get` does, or that of another device if no project of this home has the name.
+
+        For errors see :meth:`get`.
+        """
+        return self._file.read().owner(name)
+
+    def elsewhere(self) -> list[DistantProject]:
+        """Return the projects of other devices that this home does not have, by name."""
+        return sorted(self._file.read().elsewhere.values(), key=lambda each: (each.name, each.id))
+
+    def shared(self) -> list[DistantProject]:
+        """Return the projects that all devices may know, as they know them, by id.
+
+        These are those of other devices, and those of this home that are not off and use their own memory.
+        """
+        return sorted(self._file.read().shared().values(), key=lambda each: each.id)
+
+    def find_clues(self) -> None:
+        """Store the clues of Git repositories that had none when their projects began.
+
+        Raises:
+            SettingsError: The file with the projects cannot be read.
+            StorageUnavailableError: The file with the projects cannot be written.
+        """
+        clues = {
+            each.id: Clues.of(each.file.parent)
+            for each in self._file.read().projects.values()
+            if each.clues == Clues() and each.file.name == IN_GIT
+        }
+        if any(each != Clues() for each in clues.values()):
+            with locked(self._file.path, mode=0o700):
+                self._file.write(self._file.read().with_clues(clues))
+
+    def note_elsewhere(
+        self, project: DistantProject, *, seen: DistantProject | None = None
+    ) -> DistantProject | None:
+        """Note a project of another device, and return the project as :meth:`shared` has it now.
+
+        If this home has the project, the project gets the name and keeps its own clues.
+
+        Raises:
+            ConflictError: The project is shared neither as it was seen nor as it should be; nothing was written.
+        """
+        project = replace(project, name=plain_name(project.name))
+        with self._changing_shared(project.id, {seen, project}) as contents:
+            changed = contents.with_distant(project)
+            self._file.write(changed)
+        return changed.shared().get(project.id)
+
+    def forget_elsewhere(
+        self, project_id: str, *, seen: DistantProject | None = None
+    ) -> DistantProject | None:
+        """Forget a project of another device, and return the project if it is shared still.
+
+        A project of this home stays, and so does a project whose memory a project of this home uses.
+
+        Raises:
+            ConflictError: The project is shared otherwise than it was seen; nothing was written.
+        """
+        with self._changing_shared(project_id, {seen, None}) as contents:
+            changed = contents.without_distant(project_id)
+            self._file.write(changed)
+        return changed.shared().get(project_id)
+
+    def erase_names(self, ids: Collection[str]) -> None:
+        """Erase the names of projects, here and in the files with their identities.
+
+        A project of another device is forgotten, unless a project of this home uses its memory.
+
+        Raises:
+            SettingsError: A file with identities cannot be read.
+            StorageUnavailableError: A file cannot be written.
+        """
+        with locked(self._file.path, mode=0o700):
+            contents = self._file.read()
+            for each in ids:
+                if own := contents.projects.get(each):
+                    _erase_name(own)
+            self._file.write(contents.without_names(ids))
 
     def rename(self, name: str, new_name: str) -> Project:
         """Change the readable name of a project; its id and its memory stay the same.
@@ -208,7 +264,7 @@ class Projects:
             ConflictError: The other project uses the memory of this project.
             NotFoundError: One of the projects is unknown.
         """
-        if into is not None and self.standing_for(self.get(into)).id == project_id:
+        if into is not None and self.standing_for(self.owner(into)).id == project_id:
             message = (
                 f"The project {into} uses the memory of {project_id}. Separate them before you merge them."
             )
@@ -216,13 +272,25 @@ class Projects:
         return self._change(project_id, merged_into=into)
 
     def _change(self, project_id: str, **changes: Any) -> Project:  # noqa: ANN401 - fields of Project
-        with locked(self._file, mode=0o700):
-            known = self._read()
-            if project_id not in known:
+        with locked(self._file.path, mode=0o700):
+            contents = self._file.read()
+            if project_id not in contents.projects:
                 raise NotFoundError("project", project_id)
-            known[project_id] = replace(known[project_id], **changes)
-            self._write(known)
-            return known[project_id]
+            project = replace(contents.projects[project_id], **changes)
+            self._file.write(contents.with_project(project))
+            return project
+
+    @contextmanager
+    def _changing_shared(
+        self, project_id: str, expected: Collection[DistantProject | None]
+    ) -> Generator[RegistryContents]:
+        """Lock the file, and give its contents if they share a project in one of the expected forms."""
+        with locked(self._file.path, mode=0o700):
+            contents = self._file.read()
+            if contents.shared().get(project_id) not in expected:
+                message = f"The project {project_id} has changed on this device since it was last read."
+                raise ConflictError("project", message, project_id)
+            yield contents
 
     def _is_current(self, known: Project, place: IdentityLocation, key: str) -> bool:
         age_s = (self._clock() - known.seen_at).total_seconds()
@@ -243,19 +311,23 @@ class Projects:
         """Create a missing identity, distinguish a copy from a move, and record the visit."""
         if not (own.top / own.inner).is_dir():
             raise InvalidInputError("directory", "an existing directory", str(own.top / own.inner))
-        with locked(self._file, mode=0o700), ExitStack() as stack:
+        with locked(self._file.path, mode=0o700), ExitStack() as stack:
             if writable := is_writable(own.file, mode=0o755):
                 stack.enter_context(locked(own.file, mode=0o755))
             place, kept = self._held(own)
-            known = self._read()
-            copied_from = self._copied_from(own, kept, known)
+            contents = self._file.read()
+            copied_from = self._copied_from(own, kept, contents.projects)
             identities = (
                 kept if not copied_from else {at: Identity.new(each.name) for at, each in kept.items()}
             )
             nearest = place.nearest(identities)
-            if nearest is None or (exact and nearest != key):
+            if exact and nearest != key:
+                nearest = None
+            is_new = nearest is None or identities[nearest].id not in contents.projects
+            clues = Clues.of(place.git) if is_new and place.git is not None else Clues()
+            if nearest is None:
                 nearest = key
-                identities = identities | {key: Identity.new((place.top / key).name)}
+                identities = identities | {key: _new_identity(place, key, clues, contents)}
             stand_in = own.kept_in(self._home)
             is_own = writable and (place == own or own.read() in ({}, kept))
             if identities != kept or (is_own and place == stand_in):
@@ -263,32 +335,30 @@ class Projects:
                 place.write(identities)
             if is_own:
                 stand_in.file.unlink(missing_ok=True)
-            project = self._visited(place, nearest, identities[nearest], known, copied_from)
-            self._write(known | {project.id: project})
+            project = self._visited(place, nearest, identities[nearest], clues, contents)
+            looks_like = dict.fromkeys((*copied_from, *project.looks_like))
+            project = replace(project, looks_like=tuple(looks_like))
+            self._file.write(contents.with_project(project))
             return project
 
     def _visited(
-        self,
-        place: IdentityLocation,
-        key: str,
-        identity: Identity,
-        known: Mapping[str, Project],
-        copied_from: tuple[str, ...],
+        self, place: IdentityLocation, key: str, identity: Identity, clues: Clues, contents: RegistryContents
     ) -> Project:
+        """Return the project of a place after a visit."""
         path, now = place.top / key, self._clock()
-        if before := known.get(identity.id):
-            return replace(before, path=path, file=place.file, seen_at=now)
-        clues = Clues.of(place.git) if place.git else Clues()
-        alike = [each.id for each in known.values() if each.file != place.file and each.clues.agree(clues)]
-        return Project(
+        if before := contents.projects.get(identity.id):
+            return replace(before, path=path, file=place.file, seen_at=now, inner=key)
+        distant = contents.elsewhere.get(identity.id)
+        project = Project(
             id=identity.id,
-            name=identity.name,
+            name=identity.name if distant is None else distant.name,
             path=path,
             file=place.file,
             seen_at=now,
-            clues=clues,
-            looks_like=(*copied_from, *(each for each in alike if each not in copied_from)),
+            clues=clues if distant is None else distant.clues.completed_by(clues),
+            inner=key,
         )
+        return replace(project, looks_like=contents.alike(project))
 
     def _copied_from(
         self, own: IdentityLocation, identities: Mapping[str, Identity], known: Mapping[str, Project]
@@ -308,46 +378,28 @@ class Projects:
                 continue
         return ()
 
-    def _read(self) -> dict[str, Project]:
-        try:
-            document = json.loads(self._file.read_text(encoding="utf-8"))
-            entries = cast("Mapping[str, Mapping[str, Any]]", document["projects"])
-            return {key: _project(key, entry) for key, entry in entries.items()}
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise SettingsError(f"{self._file}: expected the projects of this home, got {error!r}") from None
 
-    def _write(self, projects: Mapping[str, Project]) -> None:
-        entries = {each.id: _entry(each) for each in projects.values()}
-        write_json(self._file, {"projects": entries}, mode=0o700)
+def _new_identity(place: IdentityLocation, key: str, clues: Clues, contents: RegistryContents) -> Identity:
+    """Return a new identity; for the top of a clone, that of the project of another device."""
+    distant = None if key else contents.counterpart(clues)
+    if distant is None:
+        return Identity.new((place.top / key).name)
+    return Identity(id=distant.id, name=distant.name)
 
 
-def _project(key: str, entry: Mapping[str, Any]) -> Project:
-    return Project(
-        id=key,
-        name=entry["name"],
-        path=Path(entry["path"]),
-        file=Path(entry["file"]),
-        seen_at=parse_timestamp(entry["seen_at"]),
-        clues=Clues(**entry["clues"]),
-        merged_into=entry["merged_into"],
-        looks_like=tuple(entry["looks_like"]),
-        is_off=bool(entry.get("is_off")),
-    )
-
-
-def _entry(project: Project) -> dict[str, object]:
-    return {
-        "name": project.name,
-        "path": str(project.path),
-        "file": str(project.file),
-        "seen_at": project.seen_at.isoformat(),
-        "clues": asdict(project.clues),
-        "merged_into": project.merged_into,
-        "looks_like": list(project.looks_like),
-        "is_off": project.is_off,
-    }
+def _erase_name(project: Project) -> None:
+    """Erase the name of a project in the file with its identity, if there is one."""
+    if not project.file.is_file():
+        return
+    place = IdentityLocation(file=project.file, top=project.path, inner=project.inner)
+    with locked(place.file, mode=0o755):
+        identities = place.read()
+        place.write(
+            {
+                inner: replace(each, name=NAMELESS) if each.id == project.id else each
+                for inner, each in identities.items()
+            }
+        )
 
 
 def _is_same_file(one: Path, other: Path) -> bool:

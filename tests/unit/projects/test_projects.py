@@ -1,7 +1,6 @@
 """Identity of projects: two of one name share nothing; moves and worktrees keep it, clones and copies do not."""
 
 import shutil
-import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
 from multiprocessing.pool import ThreadPool
@@ -12,6 +11,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError, SettingsError
 from commonplace.projects import Projects
+from support.git_repositories import git, repository
 
 pytestmark = pytest.mark.requirement("PRJ-01.1")
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -27,20 +27,6 @@ def clock() -> ManualClock:
 def projects(tmp_path: Path, clock: ManualClock) -> Projects:
     """Return the projects of a new home."""
     return Projects(tmp_path / "home", clock=clock)
-
-
-def git(directory: Path, *arguments: str) -> None:
-    """Run Git in a directory."""
-    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main")
-    subprocess.run(["git", *identity, *arguments], cwd=directory, check=True, capture_output=True)
-
-
-def repository(path: Path) -> Path:
-    """Make a Git repository with one commit of its own."""
-    path.mkdir(parents=True)
-    git(path, "init")
-    git(path, "commit", "--allow-empty", "-m", f"begin {path}")
-    return path
 
 
 def folder(path: Path) -> Path:

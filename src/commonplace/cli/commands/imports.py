@@ -106,7 +106,7 @@ async def import_memories(
 def _scope_of(projects: Projects, project: str, scope: str | None) -> str:
     if scope is not None:
         raise InvalidInputError("--scope", "no scope beside --project", scope)
-    return projects.standing_for(projects.get(project)).id
+    return projects.scope_of(project)
 
 
 def _scoped(items: Read, scope: str | None) -> Read:

@@ -135,7 +135,7 @@ def _scopes(loaded: Settings, project: str | None) -> tuple[str | None, str | No
         return None, None
     projects = Projects(loaded.home)
     try:
-        scope = projects.standing_for(projects.get(project)).id
+        scope = projects.scope_of(project)
     except NotFoundError:
         scope = project
     return scope, projects.butler_for(loaded.workspace)

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import typer
 from rich.console import Console
 
-from commonplace.cli.frame.command import Answer, commands, listing
-from commonplace.cli.frame.output import DryRunOption, shown
+from commonplace.cli.frame.command import Answer, commands
+from commonplace.cli.frame.output import DryRunOption, shown, table
 from commonplace.cli.frame.run import settings
 from commonplace.cli.knowledge.options import IdArgument
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
@@ -16,11 +16,12 @@ from commonplace.core.text import plural
 from commonplace.hosts.hooks.adoption import plan_adoption
 from commonplace.hosts.hooks.sessions import SessionRecords
 from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory, ScopeMove
-from commonplace.projects import Project, Projects
+from commonplace.projects import DistantProject, Project, Projects
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="Id or name of a project.")]
+ON_ANOTHER_DEVICE: Final = "on another device"
 DirectoryArgument = Annotated[
     Path, typer.Argument(metavar="DIRECTORY", help="A directory.", show_default="this one")
 ]
@@ -36,7 +37,8 @@ def group() -> None:
     """Projects that own memories.
 
     A project has a random id, which is its butler and its scope in knowledge memory. Git worktrees of a repository
-    share the id, moving the project keeps the id, and a new clone gets a new id.
+    share the id, moving the project keeps the id, and a new clone gets a new id. The first clone of a project of
+    another device gets the id of that project.
     """
 
 
@@ -59,9 +61,8 @@ async def show(directory: DirectoryArgument = Path()) -> Answer:
         if found.merged_into is not None:
             out.print(f"   uses the memory of {projects.standing_for(found).id}")
         for other in _alike(projects, found):
-            out.print(
-                f"   looks like [bold]{shown(other.name)}[/] at {shown(str(other.path))}. To use its memory:"
-            )
+            place = f"at {other.path}" if isinstance(other, Project) else ON_ANOTHER_DEVICE
+            out.print(f"   looks like [bold]{shown(other.name)}[/] {shown(place)}. To use its memory:")
             out.print(f"   commonplace project merge {found.id} {other.id}")
 
     return Answer(found, text)
@@ -69,13 +70,17 @@ async def show(directory: DirectoryArgument = Path()) -> Answer:
 
 @plain("list")
 async def list_projects() -> Answer:
-    """List the projects that this home has seen, most recently seen first."""
-    return listing(
-        "projects",
-        _projects().list_projects(),
-        ("id", "name", "directory", "last seen", "merged into"),
-        lambda one: (one.id, one.name, one.path, f"{one.seen_at:%Y-%m-%d}", one.merged_into),
-        if_empty="No projects yet. The first session of an installed client creates a project.",
+    """List the projects that this home has seen, most recently seen first, then those of other devices."""
+    own, elsewhere = _projects().list_projects(), _projects().elsewhere()
+    rows = [
+        *((each.id, each.name, each.path, f"{each.seen_at:%Y-%m-%d}", each.merged_into) for each in own),
+        *((each.id, each.name, ON_ANOTHER_DEVICE, None, None) for each in elsewhere),
+    ]
+    columns = ("id", "name", "directory", "last seen", "merged into")
+    if_empty = "No projects yet. The first session of an installed client creates a project."
+    return Answer(
+        {"count": len(own), "projects": own, "elsewhere": elsewhere},
+        table(*columns, rows=rows) if rows else if_empty,
     )
 
 
@@ -131,13 +136,10 @@ async def merge(
     `commonplace project unmerge`.
     """
     projects = _projects()
-    target = projects.standing_for(projects.get(into))
-    try:
-        joining = projects.get(source)
-    except NotFoundError:
-        joining = None
+    target = projects.standing_for(projects.owner(into))
+    joining = _joining(projects, source)
     if joining is not None and joining.id == target.id:
-        other = projects.get(into)
+        other = projects.owner(into)
         if other.id == target.id:
             return Answer(None, error=f"{joining.id} cannot be merged into itself")
         advice = f"run `commonplace project unmerge {other.id}` first"
@@ -158,8 +160,8 @@ async def unmerge(memory: KnowledgeMemory, project: ProjectArgument) -> Answer:
     if merged.merged_into is None:
         message = f"The project {merged.id} was not merged, so there is nothing to undo."
         raise ConflictError("project", message, project)
-    target = projects.get(merged.merged_into)
-    if target.merged_into is not None:
+    target = projects.owner(merged.merged_into)
+    if isinstance(target, Project) and target.merged_into is not None:
         further = f"The project {target.id} was itself merged into {target.merged_into}."
         message = f"{further} Run `commonplace project unmerge {target.id}` first."
         raise ConflictError("project", message, project)
@@ -196,7 +198,7 @@ async def demote(
 ) -> Answer:
     """Restrict a global fact or rule to one project."""
     projects = _projects()
-    target = projects.standing_for(projects.get(project)).id
+    target = projects.scope_of(project)
     return _moved([await memory.scopes.move_memory(memory_type, memory_id, target)])
 
 
@@ -204,8 +206,23 @@ def _projects() -> Projects:
     return Projects(settings().home)
 
 
-def _alike(projects: Projects, found: Project) -> list[Project]:
-    by_id = {each.id: each for each in projects.list_projects()}
+def _joining(projects: Projects, source: str) -> Project | None:
+    """Return the project that a merge begins with; ``None`` if it is a scope that is not a project.
+
+    Raises:
+        ConflictError: The project is on another device, where its sessions would go on using its own memory.
+    """
+    if source in {each.id for each in projects.elsewhere()}:
+        message = f"The project {source} is on another device. Merge a project of this device into it."
+        raise ConflictError("source", message, source)
+    try:
+        return projects.get(source)
+    except NotFoundError:
+        return None
+
+
+def _alike(projects: Projects, found: Project) -> list[Project | DistantProject]:
+    by_id = {each.id: each for each in (*projects.elsewhere(), *projects.list_projects())}
     return [by_id[other] for other in found.looks_like if other in by_id and found.merged_into is None]
 
 

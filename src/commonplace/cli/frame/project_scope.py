@@ -22,4 +22,4 @@ def scope_of_option(project: str | None) -> str:
                 "--project", "a project, or global: this directory is no project yet", None
             )
         return own
-    return GLOBAL_SCOPE if project == GLOBAL_SCOPE else projects.standing_for(projects.get(project)).id
+    return GLOBAL_SCOPE if project == GLOBAL_SCOPE else projects.scope_of(project)

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 from commonplace.core.decoding import LENIENT
 from commonplace.hosts.hooks.sessions import SessionRecord, SessionRecords
-from commonplace.projects import Project, Projects
+from commonplace.projects import DistantProject, Project, Projects
 
 _LINES: Final = 50
 """The directory stands in one of the first lines of a transcript."""
@@ -26,7 +26,7 @@ class Adoption:
     """
 
     butler: str
-    project: Project
+    project: Project | DistantProject
     sessions: tuple[str, ...] | None
 
 
@@ -36,7 +36,7 @@ def plan_adoption(records: SessionRecords, projects: Projects) -> list[Adoption]
     The transcripts tell the directories. A butler whose sessions come from one project belongs to it as a whole.
     """
     known = {each.id for each in projects.list_projects()}
-    found: dict[str, dict[str, tuple[Project, list[str]]]] = {}
+    found: dict[str, dict[str, tuple[Project | DistantProject, list[str]]]] = {}
     for record in records.list_records():
         directory = None if record.butler in known else _directory(record)
         if directory is not None:

@@ -331,7 +331,7 @@ class SourceFollower:
         """Return the scope of a source: of a project that was merged, that of the other project."""
         projects = Projects(self._knowledge.database.settings.home)
         with suppress(NotFoundError):
-            return projects.standing_for(projects.get(source.scope)).id
+            return projects.scope_of(source.scope)
         return source.scope
 
     def _read(self, source: FollowedSource, file: SourceFile) -> _FileContent:

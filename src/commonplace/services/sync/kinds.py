@@ -11,6 +11,7 @@ from typing import Final
 class SyncKind(StrEnum):
     """The kinds of memories that sync, in the order in which they are written: what others name comes first."""
 
+    PROJECT = "project"
     LINK = "link"
     ENTITY = "entity"
     EPISODE = "episode"
@@ -47,6 +48,7 @@ _OF_KNOWLEDGE: Final[Mapping[str, Join]] = {
 }
 
 JOINS: Final[Mapping[SyncKind, Mapping[str, Join]]] = {
+    SyncKind.PROJECT: {"name": Join.STAMPED},
     SyncKind.LINK: {"created_at": Join.LOWEST},
     SyncKind.ENTITY: {"aliases": Join.UNION, "created_at": Join.LOWEST, "merged_into": Join.STAMPED},
     SyncKind.EPISODE: dict.fromkeys(("expires_at", "flags", "trust"), Join.STAMPED),

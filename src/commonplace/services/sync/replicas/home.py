@@ -1,4 +1,4 @@
-"""All memories of a home that sync."""
+"""All memories of a home that sync, and its projects."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
@@ -11,11 +11,12 @@ from commonplace.services.sync.kinds import SyncKind
 from commonplace.services.sync.replicas.digests import DigestsReplica
 from commonplace.services.sync.replicas.knowledge import KnowledgeReplica
 from commonplace.services.sync.replicas.lessons import LessonsReplica
+from commonplace.services.sync.replicas.projects import ProjectsReplica
 
 if TYPE_CHECKING:
     from commonplace.services.sync.replica import Replica
 
-_OTHERS: Final = frozenset({SyncKind.LESSON, SyncKind.DIGEST})
+_OTHERS: Final = frozenset({SyncKind.PROJECT, SyncKind.LESSON, SyncKind.DIGEST})
 
 
 class HomeReplica:
@@ -30,6 +31,7 @@ class HomeReplica:
         knowledge = KnowledgeReplica(opened.knowledge(), settings)
         self._replicas: Mapping[SyncKind, Replica] = {
             **{kind: knowledge for kind in SyncKind if kind not in _OTHERS},
+            SyncKind.PROJECT: ProjectsReplica(settings.home),
             SyncKind.LESSON: LessonsReplica(opened.operational(), settings),
             SyncKind.DIGEST: DigestsReplica(opened.apps(), settings),
         }

@@ -1,0 +1,70 @@
+"""Projects: their ids are the same on every device, so that a clone has the memories of the project."""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from commonplace.projects import Clues, DistantProject, Projects
+from commonplace.services.sync.changes import Fields
+from commonplace.services.sync.erasures import Key
+from commonplace.services.sync.kinds import SyncKind
+
+
+class ProjectsReplica:
+    """The projects of a home, and those of other devices that it has noted.
+
+    Directories stay on their device, and so do projects that are off or use the memory of another project.
+
+    Args:
+        home: The home.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._projects = Projects(home)
+
+    async def read(self) -> Mapping[Key, Fields]:
+        """Return the fields of all projects."""
+        return await asyncio.to_thread(self._read)
+
+    async def prepare(self, writes: Sequence[tuple[Key, Fields | None]]) -> None:
+        """Do nothing: a write needs nothing else."""
+
+    async def write(
+        self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
+    ) -> Fields | None:
+        """Note a project of another device or rename one of this home, and return the fields that it shows now.
+
+        A deletion forgets a project of another device; one of this home stays.
+
+        Raises:
+            ConflictError: It shows something else by now; nothing was written.
+        """
+        del others
+        return await asyncio.to_thread(self._write, key[1], fields, seen)
+
+    async def erase(self, keys: Collection[Key]) -> None:
+        """Erase the names of projects; one of another device is forgotten."""
+        ids = [name for kind, name in keys if kind is SyncKind.PROJECT]
+        if ids:
+            await asyncio.to_thread(self._projects.erase_names, ids)
+
+    def _read(self) -> Mapping[Key, Fields]:
+        self._projects.find_clues()
+        return {(SyncKind.PROJECT, each.id): _fields(each) for each in self._projects.shared()}
+
+    def _write(self, project_id: str, fields: Fields | None, seen: Fields | None) -> Fields | None:
+        before = None if seen is None else _project(project_id, seen)
+        if fields is None:
+            now = self._projects.forget_elsewhere(project_id, seen=before)
+        else:
+            now = self._projects.note_elsewhere(_project(project_id, fields), seen=before)
+        return None if now is None else _fields(now)
+
+
+def _fields(project: DistantProject) -> Fields:
+    return {"name": project.name, "remote": project.clues.remote, "root_commit": project.clues.root_commit}
+
+
+def _project(project_id: str, fields: Fields) -> DistantProject:
+    clues = Clues(remote=fields.get("remote"), root_commit=fields.get("root_commit"))
+    return DistantProject(id=project_id, name=str(fields.get("name") or ""), clues=clues)
