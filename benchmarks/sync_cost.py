@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What a sync took.
+    """The cost of one sync.
 
     Attributes:
         name: Which device, and what it had to do.

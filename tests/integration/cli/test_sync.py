@@ -33,17 +33,17 @@ async def test_two_machines_share_their_memories(
         secret, new = tmp_path / "secret", tmp_path / "new"
         secret.write_text("correct horse battery staple\n")
         new.write_text("another good passphrase\n")
-        carried = tmp_path / "carried"
+        carried = "carried"  # In the directory of the person.
 
         assert "does not sync" in laptop("sync").err
         laptop("add", "lesson", "Takes 60s to start", "--category", "timing", "--service", "jellyfin")
-        begun = laptop("sync", "init", str(carried), "--name", "laptop", "--passphrase-file", str(secret))
+        begun = laptop("sync", "init", carried, "--name", "laptop", "--passphrase-file", str(secret))
         assert "1 change of this device" in begun.out, begun.err
-        again = laptop("sync", "init", str(carried), "--passphrase-file", str(secret))
+        again = laptop("sync", "init", carried, "--passphrase-file", str(secret))
         assert (again.status, "syncs already" in again.err) == (1, True)
-        wrong = desktop("sync", "join", str(carried), "--passphrase-file", str(new))
+        wrong = desktop("sync", "join", carried, "--passphrase-file", str(new))
         assert (wrong.status, "passphrase" in wrong.err) == (1, True)
-        joined = desktop("sync", "join", str(carried), "--name", "desktop", "--passphrase-file", str(secret))
+        joined = desktop("sync", "join", carried, "--name", "desktop", "--passphrase-file", str(secret))
         assert "1 memory changed here" in joined.out, joined.err
         assert "Takes 60s to start" in desktop("list", "lessons").out
         assert "Nothing new." in desktop("sync").out

@@ -1,7 +1,7 @@
 """Digests as other devices of the same owner have them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, Final
@@ -38,7 +38,9 @@ class AppExchange:
         rows = await self._store.reads.exchanged_memories(app_id=None)
         return {_name_of(row): row["id"] for row in rows}
 
-    async def write(self, name: str, fields: Fields | None, *, seen: Fields | None) -> Fields | None:
+    async def write(
+        self, name: str, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
+    ) -> Fields | None:
         """Write a digest, or delete it permanently, and return the fields that it shows then.
 
         An app may have an eleventh digest then, until its next compaction.
@@ -47,6 +49,7 @@ class AppExchange:
             name: What it is called on every device.
             fields: What it should show; ``None`` to delete it.
             seen: What it showed when it was last read; ``None`` if it was not there.
+            others: The fields of changes whose text lost; the history keeps their texts.
 
         Raises:
             ConflictError: It shows something else by now; nothing was written.
@@ -60,7 +63,7 @@ class AppExchange:
             now = None if row is None else _fields_of(row)
             if now not in (seen, fields):
                 raise ConflictError("name", "A digest changed here meanwhile.", name)
-            if now == fields:
+            if now == fields and not others:
                 return now
             author = Author(actor=current_actor(), now=self._store.now(), reason="Synced.")
             if row is not None:
@@ -69,7 +72,10 @@ class AppExchange:
             elif fields is not None:
                 await _insert(sql, fields, author)
             row = await _row_of(sql, app_id, name)
-            return None if row is None else _fields_of(row)
+            if row is None:
+                return None
+            await _keep_texts(sql, Digest.from_row(row), others, author)
+            return _fields_of(row)
 
 
 async def _insert(sql: AppStatements, fields: Fields, author: Author) -> None:
@@ -104,6 +110,14 @@ async def _change(sql: AppStatements, digest: Digest, fields: Fields | None, aut
         await memories.record(
             sql, digest, ChangeKind.EDITED, author, before=digest.content, after=fields["text"]
         )
+
+
+async def _keep_texts(sql: AppStatements, digest: Digest, others: Sequence[Fields], author: Author) -> None:
+    """Keep the texts of other devices that lost in the history of a digest."""
+    history = await memories.history(sql, digest.id) if others else []
+    known = {digest.content, *(each.before for each in history), *(each.after for each in history)}
+    for text in sorted({each["text"] for each in others} - known):
+        await memories.record(sql, digest, ChangeKind.EDITED, author, before=text, after=digest.content)
 
 
 async def _row_of(sql: AppStatements, app_id: str, name: str) -> Columns | None:

@@ -1,8 +1,8 @@
 """``commonplace sync``: the same memories on several devices, over a folder, a Git remote or a service."""
 
 import asyncio
-import os
 import platform
+import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -25,6 +25,8 @@ from commonplace.services.sync.home import SyncedHome, SyncStatus, create_home, 
 from commonplace.services.sync.syncing import SyncReport
 
 WATCH_EVERY_S: Final = 30.0
+_REMOTE: Final = re.compile(r"\w+://|[\w.-]+@[\w.-]+:")
+"""The beginning of an address that is no path."""
 
 app = typer.Typer(add_completion=False)
 plain = commands(app)
@@ -38,7 +40,7 @@ TargetArgument = Annotated[
     ),
 ]
 NameOption = Annotated[
-    str | None, typer.Option(help="What to call this device.", show_default="the name of this machine")
+    str | None, typer.Option(help="Name of this device.", show_default="the name of this machine")
 ]
 PassphraseOption = Annotated[
     Path | None,
@@ -134,8 +136,8 @@ async def revoke(
     """
     passphrase = _line_of(passphrase_file) if passphrase_file else _asked(is_new=True)
     async with SyncedHome.open(settings()) as home:
-        gone = await home.revoke(device, passphrase=passphrase)
-    return Answer({"device": gone.device, "name": gone.name}, f"{gone.name} is revoked.")
+        lost = await home.revoke(device, passphrase=passphrase)
+    return Answer({"device": lost.device, "name": lost.name}, f"{lost.name} is revoked.")
 
 
 async def _begin(
@@ -180,8 +182,7 @@ def _absolute(address: str) -> str:
     """Return the address of a target; the path of a folder or repository in full."""
     prefix = "git+" if address.startswith("git+") else ""
     path = address.removeprefix(prefix)
-    is_path = path.startswith(("/", ".", "~")) or (os.sep in path and "://" not in path and ":" not in path)
-    return f"{prefix}{Path(path).expanduser().absolute()}" if is_path or Path(path).exists() else address
+    return address if _REMOTE.match(path) else f"{prefix}{_path(Path(path))}"
 
 
 def _line_of(file: Path) -> str:

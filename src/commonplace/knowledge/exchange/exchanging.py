@@ -36,19 +36,21 @@ class Exchange:
         Facts that wait for a rival compete first, because the rival may have been forgotten.
         """
         async with self._session.reading() as sql:
-            is_waiting = bool(await sql.waiting_facts())
-        if is_waiting:
-            async with self._session.writing() as sql:
-                await settle_all(sql)
-        async with self._session.reading() as sql:
-            rows: Mapping[ExchangeKind, Sequence[Columns]] = {
-                ExchangeKind.LINK: await sql.exchanged_links(),
-                ExchangeKind.ENTITY: await sql.exchanged_entities(),
-                ExchangeKind.EPISODE: await sql.exchanged_episodes(now=self._session.clock()),
-                ExchangeKind.FACT: await sql.exchanged_facts(),
-                ExchangeKind.RULE: await sql.exchanged_rules(),
-                ExchangeKind.APPLICATION: await sql.exchanged_applications(),
-            }
+            if not await sql.waiting_facts():
+                return await self._rows(sql)
+        async with self._session.writing() as sql:
+            await settle_all(sql)
+            return await self._rows(sql)
+
+    async def _rows(self, sql: KnowledgeStatements) -> Mapping[Key, Fields]:
+        rows: Mapping[ExchangeKind, Sequence[Columns]] = {
+            ExchangeKind.LINK: await sql.exchanged_links(),
+            ExchangeKind.ENTITY: await sql.exchanged_entities(),
+            ExchangeKind.EPISODE: await sql.exchanged_episodes(now=self._session.clock()),
+            ExchangeKind.FACT: await sql.exchanged_facts(),
+            ExchangeKind.RULE: await sql.exchanged_rules(),
+            ExchangeKind.APPLICATION: await sql.exchanged_applications(),
+        }
         return {
             (kind, _name(kind, row)): fields
             for kind, each in rows.items()

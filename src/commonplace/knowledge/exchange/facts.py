@@ -60,7 +60,7 @@ async def put_fact(
 async def drop_fact(sql: KnowledgeStatements, key: UUID, others: Sequence[Fields]) -> None:
     """Forget a fact that was forgotten elsewhere.
 
-    What replaced it meanwhile, by somebody who did not know, waits for a person, on every device: nothing that was
+    A fact that replaced it meanwhile, on a device that did not know, waits for a person everywhere: nothing that was
     forgotten comes back by itself.
     """
     if any(each.get("state") == "replaced" for each in others):
@@ -102,8 +102,8 @@ def _validity(fields: Fields, row: Columns | None) -> Validity:
 
 
 def _is_as_old(fields: Fields, row: Columns | None) -> bool:
-    known = fields_of(row) or {}
-    return (fields["last_confirmed_at"] or "") <= (known.get("last_confirmed_at") or "")
+    here = fields_of(row) or {}
+    return (fields["last_confirmed_at"] or "") <= (here.get("last_confirmed_at") or "")
 
 
 def _draft(fields: Fields) -> FactDraft:

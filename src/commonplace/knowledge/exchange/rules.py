@@ -71,5 +71,5 @@ def _stays_expired(fields: Fields, row: Columns | None) -> bool:
     """Return whether a rule that expired here was not confirmed since."""
     if row is None or row["state"] != "expired":
         return False
-    known = fields_of(row) or {}
-    return (fields["last_confirmed_at"] or "") <= (known.get("last_confirmed_at") or "")
+    here = fields_of(row) or {}
+    return (fields["last_confirmed_at"] or "") <= (here.get("last_confirmed_at") or "")

@@ -61,8 +61,8 @@ class OperationalExchange:
         if of is None:
             return None
         async with self._store.writing() as sql:
-            known = await self._known(sql, of)
-            memory_id, now = known.get(name, (None, None))
+            by_name = await self._by_name(sql, of)
+            memory_id, now = by_name.get(name, (None, None))
             if now not in (seen, fields):
                 raise ConflictError("name", "A lesson changed here meanwhile.", name)
             author = Author(actor=current_actor(), now=self._store.now(), tier=of["tier"], reason="Synced.")
@@ -73,12 +73,14 @@ class OperationalExchange:
             if memory_id is None:
                 memory_id = await _insert(sql, fields, author)
                 await sql.point_corrections(name=name, related_id=memory_id)
-            await self._update(sql, memory_id, fields, author, corrected_by=known.get(fields["corrected_by"]))
+            await self._update(
+                sql, memory_id, fields, author, corrected_by=by_name.get(fields["corrected_by"])
+            )
             await _keep_wordings(sql, memory_id, others, author)
-            shown = (await self._known(sql, fields)).get(name)
-            return None if shown is None else shown[1]  # It is the first of its name if that one was deleted.
+            entry = (await self._by_name(sql, fields)).get(name)
+            return None if entry is None else entry[1]  # It is the first of its name if that one was deleted.
 
-    async def _known(self, sql: OperationalStatements, of: Fields) -> dict[str, tuple[int, dict[str, Any]]]:
+    async def _by_name(self, sql: OperationalStatements, of: Fields) -> dict[str, tuple[int, dict[str, Any]]]:
         rows = await sql.exchanged_memories(category=of["category"], service=of["service"])
         return _by_name(rows)
 
@@ -103,8 +105,8 @@ class OperationalExchange:
             active=is_active(confidence) and not fields["is_retired"],
             updated_at=updated_at,
         )
-        known = await _row_of(sql, fields, memory_id)
-        is_doubted = fields["contradicted"] > known["contradicted"] + known["contradicted_elsewhere"]
+        row = await _row_of(sql, fields, memory_id)
+        is_doubted = fields["contradicted"] > row["contradicted"] + row["contradicted_elsewhere"]
         if is_doubted:
             by = author.because(author.reason, corrected_by[0] if corrected_by else None)
             await memories.replace(sql, before, after, ChangeKind.CONTRADICTED, by)
@@ -116,13 +118,13 @@ class OperationalExchange:
             weeks_charged=weeks,
             lost=undecayed - confidence,
         )
-        known = await _row_of(sql, fields, memory_id)
+        row = await _row_of(sql, fields, memory_id)
         await sql.put_counts(
             memory_id=memory_id,
-            reinforced=fields["reinforced"] - known["reinforced"],
-            contradicted=fields["contradicted"] - known["contradicted"],
+            reinforced=fields["reinforced"] - row["reinforced"],
+            contradicted=fields["contradicted"] - row["contradicted"],
             corrected_by=fields["corrected_by"],
-            known_until=known["last_change"],
+            known_until=row["last_change"],
         )
         created_at = format_timestamp(moment_of(fields, "created_at"))
         await sql.set_created(memory_id=memory_id, created_at=created_at)
@@ -152,8 +154,8 @@ async def _keep_wordings(
 ) -> None:
     """Keep the texts of other devices that lost as wordings of a memory."""
     memory: Lesson = await memories.lock(sql, memory_id)
-    known = {each.text for each in wordings(await memories.history(sql, memory_id))}
-    for text in sorted({each["text"] for each in others} - known):
+    texts = {each.text for each in wordings(await memories.history(sql, memory_id))}
+    for text in sorted({each["text"] for each in others} - texts):
         await memories.replace(sql, memory, memory, ChangeKind.REPEATED, author, wording=text)
 
 

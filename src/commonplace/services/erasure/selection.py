@@ -50,7 +50,7 @@ class Selection:
     @property
     def is_of_installation(self) -> bool:
         """Whether it reaches the memories that belong to no other tenant."""
-        return self.tenant in (None, DEFAULT_TENANT) and (self.by, self.value) != (By.TENANT, self.tenant)
+        return self.tenant in (None, DEFAULT_TENANT)
 
     @cached_property
     def pattern(self) -> str | None:

@@ -21,7 +21,7 @@ async def sync_in_background(settings: Settings, knowledge: KnowledgeMemory | No
         return
     try:
         async with SyncedHome.open(settings) as home:
-            report = await home.sync(knowledge=knowledge, wait_s=0.0)
+            report = await home.sync(knowledge=knowledge)
     except StorageUnavailableError as error:
         _log.info("not synced: %s", error)  # As without a network; `commonplace sync status` says since when.
     except CommonplaceError as error:

@@ -26,7 +26,6 @@ class Change:
         versions: What the change has seen, itself included.
         stamp: When it was made, and by which device.
         fields: The new state; ``None`` if the memory was deleted.
-        actor: Who made it.
     """
 
     kind: SyncKind
@@ -34,7 +33,6 @@ class Change:
     versions: Versions
     stamp: Stamp
     fields: Fields | None
-    actor: str = ""
 
     @property
     def is_deletion(self) -> bool:
@@ -50,7 +48,6 @@ class Change:
                 "versions": dict(self.versions),
                 "stamp": [self.stamp.milliseconds, self.stamp.count, self.stamp.device],
                 "fields": self.fields,
-                "actor": self.actor,
             },
             ensure_ascii=False,
             sort_keys=True,
@@ -72,7 +69,6 @@ class Change:
                 versions={str(key): int(number) for key, number in values["versions"].items()},
                 stamp=Stamp(int(milliseconds), int(count), str(device)),
                 fields=values["fields"],
-                actor=str(values["actor"]),
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InvalidInputError("change", "a change of a known kind", line[:200]) from error

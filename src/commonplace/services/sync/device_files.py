@@ -39,7 +39,7 @@ FIRST: Final = ""
 """The digest of the file before the first one."""
 
 SNAPSHOT: Final = "snapshot"
-"""What the first part of a snapshot has in place of the digest of the file before, and the ending of its name."""
+"""The first part of a snapshot has this in place of the digest of the file before; its name ends so, too."""
 
 _DIGEST_CHARS: Final = 16
 _NAME: Final = re.compile(

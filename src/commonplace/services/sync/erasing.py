@@ -2,6 +2,7 @@
 
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from typing import Final
 
 from commonplace.core.settings import Settings
 from commonplace.services.erasure.erasing import ErasureReceipt, erase
@@ -10,6 +11,8 @@ from commonplace.services.opening import OpenedMemories
 from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.home import FOLDER, SyncedHome, is_synced
 from commonplace.services.sync.kinds import SyncKind
+
+NOT_REACHED: Final = "other devices and the target of sync, until they sync: see `commonplace sync status`"
 
 
 async def erase_everywhere(settings: Settings, selection: Selection) -> ErasureReceipt:
@@ -24,13 +27,18 @@ async def erase_everywhere(settings: Settings, selection: Selection) -> ErasureR
         return await erase(settings, selection)
     before = await _keys(settings)
     receipt = await erase(settings, selection)
-    gone = before - await _keys(settings)
-    if gone:
-        async with SyncedHome.open(settings) as home:
-            await home.erase(sorted(gone))
-    # The search for what remains came before the state of sync was purged.
+    names = before - await _keys(settings)
+    if not names:
+        return receipt
+    async with SyncedHome.open(settings) as home:
+        await home.erase(sorted(names))
+    # The search for what remains came before the texts went from the state of sync.
     own = str(settings.home / FOLDER)
-    return replace(receipt, remains=tuple(each for each in receipt.remains if own not in each))
+    return replace(
+        receipt,
+        remains=tuple(each for each in receipt.remains if own not in each),
+        not_reached=(*receipt.not_reached, NOT_REACHED),
+    )
 
 
 async def _keys(settings: Settings) -> set[Key]:

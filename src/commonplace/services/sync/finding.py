@@ -33,9 +33,7 @@ class SeenMemory:
     versions: Versions = field(default_factory=dict[str, int])
 
 
-def change_of(
-    kind: SyncKind, name: str, now: Fields | None, seen: SeenMemory, stamp: Stamp, *, actor: str = ""
-) -> Change:
+def change_of(kind: SyncKind, name: str, now: Fields | None, seen: SeenMemory, stamp: Stamp) -> Change:
     """Return the change of a memory that shows other fields than were last seen.
 
     Fields that a later release added are in the last change but are not shown here; they stay as they are.
@@ -46,26 +44,27 @@ def change_of(
         now: Its fields now; ``None`` if it is gone.
         seen: How it was last seen.
         stamp: The time of this change.
-        actor: Who made it.
     """
     plain, last = seen.fields or {}, seen.as_change or {}
-    known = _known_since(kind, now, stamp)
+    value_stamp = _stamp_of_values(kind, now, stamp)
     fields = (
         None
         if now is None
         else {
             **{name: value for name, value in last.items() if name not in plain},
             **{
-                name: _lifted(JOINS[kind].get(name, Join.TEXT), value, plain.get(name), last.get(name), known)
+                name: _lifted(
+                    JOINS[kind].get(name, Join.TEXT), value, plain.get(name), last.get(name), value_stamp
+                )
                 for name, value in now.items()
             },
         }
     )
     versions = next_versions([seen.versions], stamp.device)
-    return Change(kind=kind, name=name, versions=versions, stamp=stamp, fields=fields, actor=actor)
+    return Change(kind=kind, name=name, versions=versions, stamp=stamp, fields=fields)
 
 
-def _known_since(kind: SyncKind, shown: Fields | None, stamp: Stamp) -> Stamp:
+def _stamp_of_values(kind: SyncKind, shown: Fields | None, stamp: Stamp) -> Stamp:
     """Return the stamp of the values of a change: when they were written, if the memory says so."""
     written_at = (shown or {}).get(EVIDENCE.get(kind, ""))
     if written_at is None:

@@ -37,7 +37,6 @@ from commonplace.services.sync.replicas.home import HomeReplica
 from commonplace.services.sync.state import FILE, SyncState
 from commonplace.services.sync.syncing import Syncing, SyncReport
 from commonplace.storage.backup.copies import SYNC
-from commonplace.storage.file_locks import FileLock
 
 FOLDER: Final = SYNC
 """The folder of a home with all that a device keeps of sync."""
@@ -45,8 +44,9 @@ FOLDER: Final = SYNC
 HOME_KEY_FILE: Final = "home.key"
 """The file at a target with the key of the home, which the passphrase opens."""
 
-LOCK: Final = "lock"
-LOCK_TIMEOUT_S: Final = 60.0
+JOINING: Final = "sync.joining"
+"""The folder until the device has introduced itself; a kill leaves it behind, and the next try deletes it."""
+
 FEW: Final = 20
 """So many memories may be gone since the last sync without a question."""
 
@@ -72,7 +72,7 @@ class LastSync:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncStatus:
-    """What a person sees of sync.
+    """The state of sync, for people.
 
     Attributes:
         target: Where the files are.
@@ -112,13 +112,14 @@ async def create_home(settings: Settings, target: SyncTarget, *, passphrase: str
         InvalidInputError: The passphrase is too short, or the target is none.
         StorageUnavailableError: The target cannot be used.
     """
-    _require_new(settings.home)
-    carrier = carrier_at(target, settings.home / FOLDER)
+    require_passphrase(passphrase)
+    carrier = _carrier_of_new(settings.home, target)
     if HOME_KEY_FILE in await asyncio.to_thread(carrier.names):
         message = f"There is a home at {target.address}. Join it with `commonplace sync join`."
         raise ConflictError("target", message, target.address)
     home_key = new_home_key()
-    await asyncio.to_thread(carrier.put, HOME_KEY_FILE, wrapped(home_key, passphrase))
+    document = await asyncio.to_thread(wrapped, home_key, passphrase)
+    await asyncio.to_thread(carrier.put, HOME_KEY_FILE, document)
     await _begin(settings.home, target, carrier, home_key, name)
 
 
@@ -129,8 +130,7 @@ async def join_home(settings: Settings, target: SyncTarget, *, passphrase: str, 
         NotFoundError: There is no home at the target.
         SyncFileError: Its key cannot be read.
     """
-    _require_new(settings.home)
-    carrier = carrier_at(target, settings.home / FOLDER)
+    carrier = _carrier_of_new(settings.home, target)
     document = await asyncio.to_thread(carrier.get, HOME_KEY_FILE)
     if document is None:
         raise NotFoundError("home", target.address)
@@ -138,18 +138,20 @@ async def join_home(settings: Settings, target: SyncTarget, *, passphrase: str, 
     await _begin(settings.home, target, carrier, home_key, name)
 
 
-def _require_new(home: Path) -> None:
+def _carrier_of_new(home: Path, target: SyncTarget) -> Carrier:
+    """Return the carrier of a target for a home that does not sync yet."""
     if is_synced(home):
         message = "This home syncs already. `commonplace sync status` says with what; `commonplace sync leave` ends it."
         raise ConflictError("target", message, str(home))
+    shutil.rmtree(home / JOINING, ignore_errors=True)
+    return carrier_at(target, home / JOINING)
 
 
 async def _begin(home: Path, target: SyncTarget, carrier: Carrier, home_key: bytes, name: str) -> None:
+    """Introduce this device. The home syncs once all of its state is there."""
     device_key = DeviceKey.new()
-    make_directories(home / FOLDER)
-    with closing(SyncState(home / FOLDER / FILE)) as state:
-        syncing = Syncing(state, carrier, _Nothing(), home_key=home_key, device_key=device_key)
-        await asyncio.to_thread(syncing.introduce, name)
+    make_directories(home / JOINING)
+    with closing(SyncState(home / JOINING / FILE)) as state:
         state.keep_own(
             {
                 _TARGET: target.address.encode(),
@@ -158,6 +160,9 @@ async def _begin(home: Path, target: SyncTarget, carrier: Carrier, home_key: byt
                 _DEVICE_KEY: device_key.raw,
             }
         )
+        syncing = Syncing(state, carrier, _Nothing(), home_key=home_key, device_key=device_key)
+        await asyncio.to_thread(syncing.introduce, name)
+    (home / JOINING).rename(home / FOLDER)
 
 
 class SyncedHome:
@@ -221,24 +226,19 @@ class SyncedHome:
         *,
         deletes_many: bool = False,
         knowledge: KnowledgeMemory | None = None,
-        wait_s: float = LOCK_TIMEOUT_S,
     ) -> SyncReport:
         """Sync once; two syncs of a home run one after the other.
 
         Args:
             deletes_many: Whether to sync though most memories are gone since the last sync.
             knowledge: Open knowledge memory to use.
-            wait_s: How long to wait for another sync of the home.
 
         Raises:
             SyncError: Most memories are gone since the last sync.
             StorageError: The target, the state or a memory cannot be used; what was done before stays done.
         """
-        lock = FileLock(self._settings.home / FOLDER / LOCK)
-        with lock:
-            await asyncio.to_thread(lock.require, timeout_s=wait_s)
-            async with self._reading(knowledge, deletes_many=deletes_many) as replica:
-                report = await self._syncing(replica).run()
+        async with self._reading(knowledge, deletes_many=deletes_many) as replica:
+            report = await self._syncing(replica).run()
         last = {"at": format_timestamp(self._clock()), "problems": list(report.problems)}
         if report.is_news or list(report.problems) != self._last_problems():
             self._state.keep_own({_LAST: json.dumps(last).encode()})
@@ -274,6 +274,7 @@ class SyncedHome:
         """
         require_passphrase(passphrase)
         matches = [each for each in self._state.devices() if device in {each.device, each.name}]
+        matches = [each for each in matches if each.is_member] or matches
         if not matches:
             raise NotFoundError("device", device)
         if len(matches) > 1:
@@ -291,9 +292,11 @@ class SyncedHome:
         """Have every device erase memories that were erased here, with the next syncs.
 
         Raises:
-            StorageError: The state cannot be used.
+            StorageError: The state cannot be used, or another process reads its file, so that it still has the texts;
+                the next sync goes on.
         """
         await self._syncing(_Nothing()).erase(keys)
+        await asyncio.to_thread(self._state.compact)
 
     @asynccontextmanager
     async def _reading(
@@ -392,12 +395,12 @@ class _Guarded:
             SyncError: Most memories are gone since the last sync.
         """
         rows = await self._replica.read()
-        seen = [key for key, fields in self._state.seen_fields().items() if fields is not None]
-        gone = sum(key not in rows for key in seen)
-        if gone > FEW and gone > len(seen) / 2:
+        before = [key for key, fields in self._state.seen_fields().items() if fields is not None]
+        missing = sum(key not in rows for key in before)
+        if missing > FEW and missing > len(before) / 2:
             raise SyncError(
-                f"{gone:,} of {len(seen):,} memories are gone here since the last sync, so nothing was synced. If you "
-                "deleted them, run `commonplace sync --delete-many`. If their database was lost, `commonplace sync "
-                "leave` and `commonplace sync join` bring them back"
+                f"{missing:,} of {len(before):,} memories are gone here since the last sync, so nothing was synced. "
+                "If you deleted them, run `commonplace sync --delete-many`. If their database was lost, "
+                "`commonplace sync leave --here` and `commonplace sync join` bring them back"
             )
         return rows

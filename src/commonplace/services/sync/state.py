@@ -1,4 +1,4 @@
-"""What a device keeps of sync, in one SQLite file: keys, devices, changes, and what was last seen of each memory.
+"""The state of sync on a device, in one SQLite file: keys, devices, changes, and what was last seen of each memory.
 
 Every method that writes is one transaction. A change is here before it is sent, and its file is here before a carrier
 has it: after a kill, the same bytes are sent again.

@@ -47,7 +47,7 @@ _RESTORED: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncReport:
-    """What a sync did.
+    """The result of a sync.
 
     Attributes:
         own_changes: The number of changes that were made on this device.
@@ -215,7 +215,7 @@ class Syncing:
         self._require_member()
         self._clock = HybridClock(self._device, self._state.latest_stamp())
         problems = await self._erase_texts()
-        await self._write()
+        left_over, _ = await self._write()
         own_changes = await self._find()
         names, intake = await asyncio.to_thread(self._take)
         self._require_member()
@@ -225,7 +225,7 @@ class Syncing:
         return SyncReport(
             own_changes=own_changes,
             other_changes=intake.count,
-            memories=memories,
+            memories=left_over + memories,
             files=files,
             problems=[*problems, *intake.problems, *conflicts],
         )

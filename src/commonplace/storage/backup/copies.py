@@ -44,7 +44,17 @@ SYNC: Final = "sync"
 """The state of sync. A restored home joins again as another device, because numbers of changes are never used twice."""
 
 NOT_KEPT: Final = frozenset(
-    {"postgres", "postgres.incoming", "models", "logs", "backups", SYNC, clock_guard.FILE, last_backup.FILE}
+    {
+        "postgres",
+        "postgres.incoming",
+        "models",
+        "logs",
+        "backups",
+        SYNC,
+        f"{SYNC}.joining",
+        clock_guard.FILE,
+        last_backup.FILE,
+    }
 )
 """Parts of a home that are copied in another way, can be recreated, or describe this machine."""
 

@@ -16,7 +16,7 @@ from commonplace.core.errors import (
 )
 from commonplace.core.settings import Settings
 from commonplace.knowledge import Validity
-from commonplace.services.erasure.erasing import preview
+from commonplace.services.erasure.erasing import preview, whole_tenant
 from commonplace.services.erasure.selection import By, Selection
 from commonplace.services.opening import Memories
 from commonplace.services.sync.background import sync_in_background
@@ -24,6 +24,7 @@ from commonplace.services.sync.carriers.targets import SyncTarget
 from commonplace.services.sync.erasing import erase_everywhere
 from commonplace.services.sync.home import (
     FOLDER,
+    JOINING,
     SyncedHome,
     SyncStatus,
     create_home,
@@ -53,7 +54,7 @@ class Home:
             return await home.sync(deletes_many=deletes_many, knowledge=self.memories.knowledge)
 
     async def status(self) -> SyncStatus:
-        """What a person sees."""
+        """The state of sync, for people."""
         async with SyncedHome.open(self.settings) as home:
             return home.status()
 
@@ -95,7 +96,7 @@ async def shared(homes: list[Home], target: SyncTarget) -> None:
 
 
 async def test_all_memories_of_both_homes_are_joined(homes: list[Home], target: SyncTarget) -> None:
-    """What was there before, too."""
+    """Those that were there before, too."""
     laptop, server = homes
     await laptop.memories.knowledge.store_fact(subject="Anna", predicate="city", content="Munich")
     await server.memories.operational.add(category="timing", observation="Takes 60s", service="jellyfin")
@@ -208,7 +209,7 @@ def put_back(target: SyncTarget) -> None:
 async def test_a_target_that_cannot_be_reached(
     homes: list[Home], target: SyncTarget, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What was learned waits; a session in the background goes on."""
+    """New memories wait, and a session in the background goes on."""
     laptop, server = homes
     await shared(homes, target)
     await laptop.sync()
@@ -291,3 +292,38 @@ async def test_others_cannot_read_the_state(homes: list[Home], target: SyncTarge
 def mode_of(file: Path) -> int:
     """The permissions of a file."""
     return file.stat().st_mode & 0o777
+
+
+async def test_a_join_that_failed_can_be_repeated(homes: list[Home], target: SyncTarget) -> None:
+    """A target that went away in the middle, or a kill, leaves no home that neither syncs nor can join."""
+    laptop, server = homes
+    await create_home(laptop.settings, target, passphrase=PASSPHRASE, name="laptop")
+    spoil(target)
+    with pytest.raises(StorageUnavailableError):
+        await join_home(server.settings, target, passphrase=PASSPHRASE, name="server")
+    assert not is_synced(server.settings.home)
+    mend(target)
+    await join_home(server.settings, target, passphrase=PASSPHRASE, name="server")
+    assert not (await server.sync()).problems
+    assert not (server.settings.home / JOINING).exists()
+
+
+def spoil(target: SyncTarget) -> None:
+    """Put a file in the place of the folder with introductions."""
+    devices = Path(target.address) / "devices"
+    devices.rename(devices.with_name("aside"))
+    devices.write_text("no folder")
+
+
+def mend(target: SyncTarget) -> None:
+    """Put the folder back."""
+    devices = Path(target.address) / "devices"
+    devices.unlink()
+    devices.with_name("aside").rename(devices)
+
+
+def test_an_erasure_of_the_default_tenant_is_one_of_the_installation() -> None:
+    """So it reaches the other devices; that of another tenant does not."""
+    assert whole_tenant("default").is_of_installation
+    assert not whole_tenant("other").is_of_installation
+    assert Selection(by=By.SUBJECT, value="Ada").is_of_installation

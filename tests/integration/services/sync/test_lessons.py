@@ -11,8 +11,7 @@ from commonplace.apps import AppMemory, Digest
 from commonplace.core.clock import ManualClock, format_timestamp
 from commonplace.core.settings import Settings
 from commonplace.operational import Lesson, OperationalMemory
-from commonplace.services.sync.replicas.digests import DigestsReplica
-from commonplace.services.sync.replicas.lessons import LessonsReplica
+from commonplace.services.sync.replicas.home import digests_replica, lessons_replica
 from support.database_stock import DatabaseStock
 from support.streams import chunks, session
 from support.sync_devices import SyncedDevice, sync_all
@@ -93,7 +92,7 @@ async def devices(
             settings = Settings(home=tmp_path / name, workspace=tmp_path, database=url)
             memory = await stack.enter_async_context(OperationalMemory.open(settings, clock=clock))
             device = LessonDevice(
-                tmp_path / "carried", tmp_path, LessonsReplica(memory, settings), name, clock
+                tmp_path / "carried", tmp_path, lessons_replica(memory, settings), name, clock
             )
             device.memory = memory
             stack.callback(device.close)
@@ -110,7 +109,7 @@ async def apps(clock: ManualClock, tmp_path: Path) -> AsyncIterator[list[DigestD
             settings = Settings(home=tmp_path / name, workspace=tmp_path)
             memory = await stack.enter_async_context(AppMemory.open(settings, clock=clock))
             device = DigestDevice(
-                tmp_path / "carried", tmp_path, DigestsReplica(memory, settings), name, clock
+                tmp_path / "carried", tmp_path, digests_replica(memory, settings), name, clock
             )
             device.memory = memory
             stack.callback(device.close)
@@ -342,6 +341,9 @@ async def test_one_conversation_has_one_digest(apps: list[DigestDevice], clock: 
     await sync_all(laptop, server)
     for device in apps:
         assert await device.texts() == ["Likes meetings of 15 minutes."]
+        digest = await of_text(device, "Likes meetings of 15 minutes.")
+        texts = {each.before for each in await device.memory.history(digest.id)}
+        assert "Likes short meetings." in texts
 
 
 async def test_ten_and_ten_digests_are_twenty(apps: list[DigestDevice], clock: ManualClock) -> None:

@@ -98,7 +98,7 @@ async def test_a_device_that_leaves_is_refused_even_if_its_key_writes_on(
 async def test_what_a_revoked_device_writes_is_refused_by_all(
     devices: list[LessonsDevice], carrier: MemoryCarrier
 ) -> None:
-    """What it had sent before and the revoking device had taken stays."""
+    """Changes that it had sent before, and that the revoking device had taken, stay."""
     laptop, server, desktop = devices
     laptop.learn("Takes 60s")
     await sync_devices(laptop, server)

@@ -42,7 +42,6 @@ def file_of(*texts: str) -> DeviceFile:
             versions={DEVICE.device: 1},
             stamp=Stamp(1_790_000_000_000, number, DEVICE.device),
             fields={"text": text},
-            actor="ops",
         )
         for number, text in enumerate(texts)
     ]

@@ -52,7 +52,7 @@ class Device:
         self.known = unseen([*self.known, *changes])
 
     def state(self) -> Merged | None:
-        """What the device shows."""
+        """The lesson as the device shows it."""
         heads = unseen(self.known)
         return merged(heads) if heads else None
 

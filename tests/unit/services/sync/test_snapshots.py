@@ -97,7 +97,7 @@ async def test_a_device_that_was_away_loses_nothing_and_revives_nothing(home: Ho
 
 
 async def test_a_snapshot_stands_for_the_files_of_others_too(home: Home) -> None:
-    """What the laptop had taken of the server is in the laptop's snapshot, so the server's files are not needed."""
+    """The laptop's snapshot has the changes of the server that it had taken, so the server's files are not needed."""
     server, laptop = home.join("server"), home.join("laptop")
     server.learn("Port 8096", "plex")
     await server.sync()
@@ -135,7 +135,7 @@ async def test_a_snapshot_of_which_a_part_is_missing_is_not_used(home: Home) -> 
 
 
 async def test_an_older_snapshot_serves_while_a_newer_one_is_damaged(home: Home) -> None:
-    """What the carrier still has is taken up to the damage."""
+    """The files that the carrier still has are taken up to the damage."""
     laptop = home.join("laptop")
     await busy_year(laptop)
     older = dict(home.carrier.files)

@@ -151,7 +151,7 @@ async def test_kills_lose_nothing_and_do_nothing_twice(devices: list[LessonsDevi
 async def test_a_carrier_that_drops_forges_and_repeats_is_told(
     devices: list[LessonsDevice], tmp_path: Path
 ) -> None:
-    """What is whole is taken all the same, and a file that comes late is taken then."""
+    """Whole files are taken all the same, and a file that comes late is taken then."""
     laptop, server, desktop = devices
     carried = tmp_path / "carried"
     for text in ("one", "two", "three"):
@@ -218,3 +218,22 @@ async def test_a_memory_that_changes_while_it_is_synced_keeps_its_change(
     assert server.text() == "Takes 120s"
     await sync_devices(*devices)
     assert len({each.text() for each in devices}) == 1
+
+
+async def test_a_sync_after_a_kill_says_what_it_still_wrote(devices: list[LessonsDevice]) -> None:
+    """The memories that had arrived before the kill count."""
+    laptop, server, _ = devices
+    laptop.learn("Takes 60s")
+    await laptop.syncing.run()
+    write = server.lessons.write
+
+    async def killed(key: Key, fields: Fields | None, **_: object) -> Fields | None:
+        del key, fields
+        raise Killed
+
+    server.lessons.write = killed
+    with pytest.raises(Killed):
+        await server.syncing.run()
+    server.lessons.write = write
+    report = await server.syncing.run()
+    assert (report.other_changes, report.memories) == (0, 1)

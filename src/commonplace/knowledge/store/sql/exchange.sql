@@ -22,12 +22,7 @@ FOR UPDATE;
 
 -- name: put_fact(id, subject, predicate, content, search_text, embedding, model, version, importance, confidence, decay_rate, permanence, scope, entity_id, source_butler, source, trust, flags, valid_from, valid_to, created_at, last_confirmed_at, tags, metadata, validity)!
 -- Insert or change a fact. Without a vector, its text and vector stay.
-WITH known AS (
-  INSERT INTO embedding_versions (model, version, dimensions)
-  SELECT CAST(:model AS text), CAST(:version AS text), vector_dims(CAST(:embedding AS vector))
-  WHERE CAST(:embedding AS vector) IS NOT NULL
-  ON CONFLICT DO NOTHING
-)
+WITH ${new_vector_model}
 INSERT INTO facts (
   tenant_id, id, subject, predicate, content, search_vector, embedding, embedding_model, embedding_version, importance,
   confidence, decay_rate, permanence, scope, entity_id, source_butler, source, trust, flags, valid_from, valid_to,
@@ -136,12 +131,7 @@ FOR UPDATE;
 
 -- name: put_rule(id, content, search_text, embedding, model, version, scope, maturity, confidence, decay_rate, permanence, source_butler, source, trust, flags, created_at, last_confirmed_at, tags, metadata, forgotten)!
 -- Insert or change a rule. Without a vector, its vector stays.
-WITH known AS (
-  INSERT INTO embedding_versions (model, version, dimensions)
-  SELECT CAST(:model AS text), CAST(:version AS text), vector_dims(CAST(:embedding AS vector))
-  WHERE CAST(:embedding AS vector) IS NOT NULL
-  ON CONFLICT DO NOTHING
-)
+WITH ${new_vector_model}
 INSERT INTO rules (
   tenant_id, id, content, search_vector, embedding, embedding_model, embedding_version, scope, maturity, confidence,
   decay_rate, permanence, source_butler, source, trust, flags, created_at, last_confirmed_at, tags, metadata
@@ -231,12 +221,7 @@ FOR UPDATE;
 
 -- name: put_episode(id, butler, session_id, content, search_text, embedding, model, version, importance, created_at, expires_at, metadata, source, trust, flags)!
 -- Insert an episode that is consolidated where its session was, or change when it expires.
-WITH known AS (
-  INSERT INTO embedding_versions (model, version, dimensions)
-  SELECT CAST(:model AS text), CAST(:version AS text), vector_dims(CAST(:embedding AS vector))
-  WHERE CAST(:embedding AS vector) IS NOT NULL
-  ON CONFLICT DO NOTHING
-)
+WITH ${new_vector_model}
 INSERT INTO episodes (
   tenant_id, id, butler, session_id, content, search_vector, embedding, embedding_model, embedding_version, importance,
   created_at, expires_at, metadata, source, trust, flags, consolidated, consolidation_status

@@ -155,11 +155,7 @@ RETURNING ${rule_columns};
 
 -- name: invert_rule(id, content, search_text, embedding, model, version, metadata, now)^
 -- Rewrite a rule as a warning, with its vector and words, restart its decay, and return the rule.
-WITH model AS (
-  INSERT INTO embedding_versions (model, version, dimensions)
-  VALUES (CAST(:model AS text), CAST(:version AS text), vector_dims(CAST(:embedding AS vector)))
-  ON CONFLICT DO NOTHING
-)
+WITH ${new_vector_model}
 UPDATE rules SET
   maturity = 'anti_pattern', content = :content, search_vector = commonplace_search_vector(:search_text),
   embedding = CAST(:embedding AS vector), embedding_model = :model, embedding_version = :version,

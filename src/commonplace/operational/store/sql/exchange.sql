@@ -5,7 +5,10 @@
 -- another device, and here since then.
 SELECT m.id, m.service, m.category, m.observation, m.confidence, m.active, m.created_at, m.updated_at, m.tier,
   coalesce(d.lost, 0) AS lost, c.after AS created_as,
-  coalesce(n.reinforced, 0) AS reinforced, coalesce(n.contradicted, 0) AS contradicted,
+  (
+    SELECT count(*) FROM memory_changes WHERE memory_id = m.id AND kind IN ('reinforced', 'refined')
+  ) AS reinforced,
+  (SELECT count(*) FROM memory_changes WHERE memory_id = m.id AND kind = 'contradicted') AS contradicted,
   coalesce(e.reinforced, 0) AS reinforced_elsewhere, coalesce(e.contradicted, 0) AS contradicted_elsewhere,
   e.corrected_by AS corrected_by_elsewhere,
   (
@@ -15,20 +18,13 @@ SELECT m.id, m.service, m.category, m.observation, m.confidence, m.active, m.cre
       WHERE memory_id = m.id AND kind = 'contradicted' AND id > coalesce(e.known_until, 0)
     )
   ) AS corrected_by,
-  coalesce(n.last_change, 0) AS last_change
+  (SELECT coalesce(max(id), 0) FROM memory_changes WHERE memory_id = m.id) AS last_change
 FROM memories m
 LEFT JOIN memory_decay d ON d.memory_id = m.id AND d.counted_from = m.updated_at
 LEFT JOIN memory_counts e ON e.memory_id = m.id
 LEFT JOIN memory_changes c ON c.id = (
   SELECT min(id) FROM memory_changes WHERE memory_id = m.id AND kind = 'created'
 )
-LEFT JOIN (
-  SELECT memory_id,
-    sum(CASE WHEN kind IN ('reinforced', 'refined') THEN 1 ELSE 0 END) AS reinforced,
-    sum(CASE WHEN kind = 'contradicted' THEN 1 ELSE 0 END) AS contradicted,
-    max(id) AS last_change
-  FROM memory_changes GROUP BY memory_id
-) n ON n.memory_id = m.id
 WHERE CAST(:category AS TEXT) IS NULL OR (
   m.category = :category AND lower(m.service) IS NOT DISTINCT FROM lower(CAST(:service AS TEXT))
 )

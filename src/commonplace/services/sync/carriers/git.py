@@ -64,7 +64,7 @@ class GitCarrier:
             commit = self._fetched()
             if name in self._names(commit):
                 return
-            blob = self._text("hash-object", "-w", "--stdin", given=body)
+            blob = self._text("hash-object", "-w", "--stdin", body=body)
             tree = self._tree(commit, f"100644 {blob}\t{name}\n")
             new = self._text("commit-tree", tree, *(("-p", commit) if commit else ()), "-m", "Sync")
             if self._pushed(new, commit):
@@ -99,7 +99,7 @@ class GitCarrier:
             index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
             if commit is not None:
                 self._run("read-tree", commit, environ=index)
-            self._run("update-index", "--index-info", given=entry.encode(), environ=index)
+            self._run("update-index", "--index-info", body=entry.encode(), environ=index)
             return self._text("write-tree", environ=index)
 
     def _fetched(self) -> str | None:
@@ -138,17 +138,17 @@ class GitCarrier:
         self._run("init", "--quiet", "--bare", "--template=", str(self._repository))
 
     def _text(
-        self, *command: str, given: bytes | None = None, environ: Mapping[str, str] | None = None
+        self, *command: str, body: bytes | None = None, environ: Mapping[str, str] | None = None
     ) -> str:
-        return self._run(*command, given=given, environ=environ).decode().strip()
+        return self._run(*command, body=body, environ=environ).decode().strip()
 
     def _run(
-        self, *command: str, given: bytes | None = None, environ: Mapping[str, str] | None = None
+        self, *command: str, body: bytes | None = None, environ: Mapping[str, str] | None = None
     ) -> bytes:
         try:
             done = subprocess.run(  # noqa: S603 - no shell
                 ["git", *_CONFIG, f"--git-dir={self._repository}", *command],  # noqa: S607 - the user's git
-                input=given if given is not None else b"",
+                input=body if body is not None else b"",
                 capture_output=True,
                 timeout=TIMEOUT_S,
                 check=False,
@@ -162,10 +162,10 @@ class GitCarrier:
             raise StorageUnavailableError(f"git cannot run: {error}") from error
         if done.returncode == 0:
             return done.stdout
-        said = done.stderr.decode("utf-8", "replace").strip()
-        if command[0] == "push" and re.search(r"\[(remote )?rejected\]|stale info|cannot lock ref", said):
+        output = done.stderr.decode("utf-8", "replace").strip()
+        if command[0] == "push" and re.search(r"\[(remote )?rejected\]|stale info|cannot lock ref", output):
             raise _PushRejectedError
-        lines = said.replace(self._remote, self._shown()).splitlines()
+        lines = output.replace(self._remote, self._shown()).splitlines()
         raise StorageUnavailableError(f"{self._shown()}: {lines[-1] if lines else 'git failed'}")
 
     def _shown(self) -> str:
@@ -175,11 +175,11 @@ class GitCarrier:
 
 def _environ() -> dict[str, str]:
     """Return an environment in which git asks nobody and names nobody."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     ssh = os.environ.get("GIT_SSH_COMMAND", "ssh -o BatchMode=yes")
     who = {
         f"GIT_{role}_{part}": value
         for role in ("AUTHOR", "COMMITTER")
         for part, value in (("NAME", _WHO), ("EMAIL", ""), ("DATE", "@0 +0000"))
     }
-    return {**kept, **who, "GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": ssh, "LC_ALL": "C"}
+    return {**inherited, **who, "GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": ssh, "LC_ALL": "C"}

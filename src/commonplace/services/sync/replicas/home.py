@@ -3,20 +3,31 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from commonplace.apps import AppMemory
 from commonplace.core.settings import Settings
+from commonplace.operational import OperationalMemory
 from commonplace.services.opening import OpenedMemories
 from commonplace.services.sync.changes import Fields
 from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.kinds import SyncKind
-from commonplace.services.sync.replicas.digests import DigestsReplica
 from commonplace.services.sync.replicas.knowledge import KnowledgeReplica
-from commonplace.services.sync.replicas.lessons import LessonsReplica
+from commonplace.services.sync.replicas.named import NamedReplica
 from commonplace.services.sync.replicas.projects import ProjectsReplica
 
 if TYPE_CHECKING:
     from commonplace.services.sync.replica import Replica
 
 _OTHERS: Final = frozenset({SyncKind.PROJECT, SyncKind.LESSON, SyncKind.DIGEST})
+
+
+def lessons_replica(memory: OperationalMemory, settings: Settings) -> NamedReplica:
+    """Return the replica of the lessons of a home."""
+    return NamedReplica(SyncKind.LESSON, memory.exchange, "memories", settings)
+
+
+def digests_replica(memory: AppMemory, settings: Settings) -> NamedReplica:
+    """Return the replica of the digests of a home."""
+    return NamedReplica(SyncKind.DIGEST, memory.exchange, "app_memories", settings)
 
 
 class HomeReplica:
@@ -32,8 +43,8 @@ class HomeReplica:
         self._replicas: Mapping[SyncKind, Replica] = {
             **{kind: knowledge for kind in SyncKind if kind not in _OTHERS},
             SyncKind.PROJECT: ProjectsReplica(settings.home),
-            SyncKind.LESSON: LessonsReplica(opened.operational(), settings),
-            SyncKind.DIGEST: DigestsReplica(opened.apps(), settings),
+            SyncKind.LESSON: lessons_replica(opened.operational(), settings),
+            SyncKind.DIGEST: digests_replica(opened.apps(), settings),
         }
 
     async def read(self) -> Mapping[Key, Fields]:

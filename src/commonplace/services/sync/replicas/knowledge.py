@@ -8,11 +8,10 @@ from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.knowledge.exchange.kinds import ExchangeKind
 from commonplace.knowledge.exchange.texts import PreparedTexts
-from commonplace.services.erasure.erasing import erase
-from commonplace.services.erasure.selection import By, Selection
 from commonplace.services.sync.changes import Fields
 from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.kinds import SyncKind
+from commonplace.services.sync.replicas.erased_rows import erase_rows
 
 _TABLES: Final = {
     SyncKind.ENTITY: "entities",
@@ -56,14 +55,9 @@ class KnowledgeReplica:
         return await self._acting().exchange.write(ExchangeKind(kind), name, fields, seen=seen, others=others)
 
     async def erase(self, keys: Collection[Key]) -> None:
-        """Erase memories with their history, and every copy of their texts in this home."""
-        rows = {
-            table: [name for kind, name in keys if kind is table_kind]
-            for table_kind, table in _TABLES.items()
-        }
-        if any(rows.values()):
-            names = {table: ids for table, ids in rows.items() if ids}
-            await erase(self._settings, Selection(by=By.ROWS, value="sync", with_derived=False, rows=names))
+        """Erase memories."""
+        names = {table: [name for kind, name in keys if kind is of] for of, table in _TABLES.items()}
+        await erase_rows(self._settings, names)
 
     def _acting(self) -> KnowledgeMemory:
         """Return the memory in the name of the device whose change is written."""
