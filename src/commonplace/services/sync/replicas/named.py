@@ -10,7 +10,7 @@ from commonplace.services.sync.kinds import SyncKind
 from commonplace.services.sync.replicas.erased_rows import erase_rows
 
 
-class Exchange(Protocol):
+class NamedMemories(Protocol):
     """Memories by the names that they have on every device, such as ``OperationalMemory.exchange``."""
 
     async def read(self) -> Mapping[str, Fields]:
@@ -38,7 +38,7 @@ class NamedReplica:
         settings: Those of the home, for erasures.
     """
 
-    def __init__(self, kind: SyncKind, exchange: Exchange, table: str, settings: Settings) -> None:
+    def __init__(self, kind: SyncKind, exchange: NamedMemories, table: str, settings: Settings) -> None:
         self._kind = kind
         self._exchange = exchange
         self._table = table
