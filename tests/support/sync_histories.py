@@ -109,10 +109,10 @@ class FrailLessons(Lessons):
         super().__init__()
         self.faults = faults
 
-    async def write(self, key, fields, *, seen, others=()):  # noqa: ANN001, ANN201 - as the base class
+    async def write_one(self, lesson):  # noqa: ANN001, ANN201 - as the base class
         """Write a lesson."""
         self.faults.step()
-        result = await super().write(key, fields, seen=seen, others=others)
+        result = await super().write_one(lesson)
         self.faults.step()
         return result
 

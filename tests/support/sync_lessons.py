@@ -11,6 +11,7 @@ from commonplace.services.sync.changes import Fields
 from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.keys import DeviceKey
 from commonplace.services.sync.kinds import SyncKind
+from commonplace.services.sync.replica import MemoryWrite, Written, fingerprint_of, write_each
 from commonplace.services.sync.state import FILE, SyncState
 from commonplace.services.sync.syncing import FileLimits, Syncing, SyncReport
 
@@ -34,21 +35,28 @@ class Lessons:
         """Return all lessons."""
         return dict(self.rows)
 
-    async def prepare(self, writes: Sequence[tuple[Key, Fields | None]]) -> None:
-        """Do nothing: a write needs nothing else."""
+    async def fingerprint(self) -> str:
+        """Return a digest of all lessons."""
+        return fingerprint_of(self.rows)
 
-    async def write(
-        self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
-    ) -> Fields | None:
+    async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
+        """Return a vector for each lesson: its text."""
+        return {key: {"values": self.rows[key]["text"]} for key in keys if key in self.rows}
+
+    async def write(self, page: Sequence[MemoryWrite]) -> Sequence[Written]:
+        """Write lessons one by one."""
+        return await write_each(page, self.write_one)
+
+    async def write_one(self, lesson: MemoryWrite) -> Fields | None:
         """Write a lesson."""
-        if self.rows.get(key) not in (seen, fields):
-            raise ConflictError("name", "a lesson as it was seen", key[1])
-        self.others[key] = list(others)
-        if fields is None:
-            self.rows.pop(key, None)
+        if self.rows.get(lesson.key) not in (lesson.seen, lesson.fields):
+            raise ConflictError("name", "a lesson as it was seen", lesson.key[1])
+        self.others[lesson.key] = list(lesson.others)
+        if lesson.fields is None:
+            self.rows.pop(lesson.key, None)
         else:
-            self.put(key, fields)
-        return fields
+            self.put(lesson.key, lesson.fields)
+        return lesson.fields
 
     async def erase(self, keys: Collection[Key]) -> None:
         """Erase lessons with their earlier texts."""

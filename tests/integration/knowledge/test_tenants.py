@@ -27,6 +27,7 @@ from commonplace.core.json_values import json_safe
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import Narrowing
 from commonplace.knowledge.exchange.kinds import ExchangeKind
+from commonplace.knowledge.exchange.writes import RowWrite
 from commonplace.knowledge.memories.episodes import EpisodeDraft
 from commonplace.knowledge.memories.links import Relation
 from commonplace.knowledge.memories.rules import RuleDraft
@@ -236,11 +237,14 @@ async def exchange(memory: KnowledgeMemory, world: World) -> object:
     known = sorted(key for key in rows if key[0] in (*KINDS, "entity"))
     kind, name = world.dice.choice(known or [(ExchangeKind.FACT, NO_ID)])
     other = world.pick(kind)
-    return await memory.exchange.write(kind, other, rows.get((kind, name)), seen=rows.get((kind, other)))
+    row = RowWrite(kind=kind, name=other, fields=rows.get((kind, name)), seen=rows.get((kind, other)))
+    return await memory.exchange.write([row])
 
 
 FUNCTIONS: Mapping[str, Call] = {
     "exchange.read": lambda m, _: m.exchange.read(),
+    "exchange.fingerprint": lambda m, _: m.exchange.fingerprint(),
+    "exchange.vectors": lambda m, w: m.exchange.vectors([(ExchangeKind.FACT, w.pick("fact"))]),
     "exchange.names": lambda m, _: m.exchange.names(),
     "exchange.write": exchange,
     "store_episode": lambda m, w: m.store_episode(content=w.text(), butler="ops"),

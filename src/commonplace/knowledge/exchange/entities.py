@@ -1,14 +1,17 @@
 """Entities of other databases: of two with one name and type, the older one stays and the other is merged into it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from uuid import UUID
 
+from commonplace.core.errors import ConflictError
 from commonplace.knowledge.entities.merging import merge_locked
 from commonplace.knowledge.entities.registry import Entity, lock_entities, write_entity
-from commonplace.knowledge.exchange.fields import Fields, fields_of, parameters
+from commonplace.knowledge.exchange.fields import Fields, by_id, fields_of, parameters
+from commonplace.knowledge.exchange.vectors import PageVectors
+from commonplace.knowledge.exchange.writes import RowDrop, RowPut
 from commonplace.knowledge.model.entity_fields import MERGED_INTO
 from commonplace.knowledge.model.entity_names import fold_names
 from commonplace.knowledge.model.events import EventType
@@ -21,10 +24,37 @@ _NAMED: Final = ("canonical_name", "aliases", "metadata")
 """The fields of an entity in its events."""
 
 
-async def put_entity(
+class EntityTable:
+    """Entities, written one by one: one of them may be merged into another one of the same page."""
+
+    most: ClassVar[int | None] = 1
+
+    async def lock(
+        self, sql: KnowledgeStatements, names: Sequence[str], *, now: datetime
+    ) -> Mapping[str, Columns]:
+        """Lock entities."""
+        del now
+        return by_id(await sql.lock_exchanged_entities(ids=list(map(UUID, names))))
+
+    async def put(
+        self, sql: KnowledgeStatements, rows: Sequence[RowPut], vectors: PageVectors, *, now: datetime
+    ) -> Mapping[str, ConflictError]:
+        """Insert or change entities; one with the name and type of another one and that one become one."""
+        del vectors
+        for each in rows:
+            await _put_entity(sql, UUID(each.name), each.fields, each.row, now=now)
+        return {}
+
+    async def drop(self, sql: KnowledgeStatements, rows: Sequence[RowDrop], *, now: datetime) -> None:
+        """Delete entities that were deleted elsewhere, unless a fact that holds is about them."""
+        del now
+        for each in rows:
+            await sql.delete_entity(id=UUID(each.name))
+
+
+async def _put_entity(
     sql: KnowledgeStatements, key: UUID, fields: Fields, row: Columns | None, *, now: datetime
 ) -> None:
-    """Insert or change an entity; one with its name and type and it become one."""
     values = parameters(fields)
     namesake = await _namesake(sql, key, fields)
     if namesake is not None:  # The database has room for one entity of a name and type.
@@ -42,11 +72,6 @@ async def put_entity(
     await record_event(sql, event, payload=payload)
     if namesake is not None and namesake.merged_into is None and fields["merged_into"] is None:
         await _join(sql, namesake.id, key, fields["canonical_name"])
-
-
-async def drop_entity(sql: KnowledgeStatements, key: UUID) -> None:
-    """Delete an entity that was deleted elsewhere, unless a fact that holds is about it."""
-    await sql.delete_entity(id=key)
 
 
 async def _namesake(sql: KnowledgeStatements, key: UUID, fields: Fields) -> Entity | None:

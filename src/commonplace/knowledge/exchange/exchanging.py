@@ -1,27 +1,44 @@
 """Reading all rows that travel, and writing the rows of other databases."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from typing import Any
+import asyncio
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import Any, Final
 from uuid import UUID
 
 import asyncpg
 
-from commonplace.core.choices import require_one_of
 from commonplace.core.errors import ConflictError
-from commonplace.knowledge.exchange.entities import drop_entity, put_entity
-from commonplace.knowledge.exchange.facts import drop_fact, put_fact, settle_all
-from commonplace.knowledge.exchange.fields import Fields, fields_of, parameters
-from commonplace.knowledge.exchange.kinds import LINK_ENDS, TEXT_KINDS, ExchangeKind, link_ends, link_name
-from commonplace.knowledge.exchange.rules import drop_rule, put_application, put_rule
-from commonplace.knowledge.exchange.texts import KNOWN, PreparedTexts, Text, embedded_text
-from commonplace.knowledge.model.search_text import search_text
+from commonplace.knowledge.exchange.applications import ApplicationTable
+from commonplace.knowledge.exchange.entities import EntityTable
+from commonplace.knowledge.exchange.episodes import EpisodeTable
+from commonplace.knowledge.exchange.facts import FactTable, settle_all
+from commonplace.knowledge.exchange.fields import Fields, fields_of
+from commonplace.knowledge.exchange.kinds import LINK_ENDS, TEXT_KINDS, ExchangeKind, link_name
+from commonplace.knowledge.exchange.links import LinkTable
+from commonplace.knowledge.exchange.rules import RuleTable
+from commonplace.knowledge.exchange.tables import RowTable
+from commonplace.knowledge.exchange.vectors import PageVectors, packed_vector, page_vectors
+from commonplace.knowledge.exchange.writes import RowDrop, RowPut, RowWrite
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.storage.database import Columns
 
 Key = tuple[ExchangeKind, str]
 """The kind and the name of a row: its id, or the ends of a link."""
+
+Written = Fields | None | ConflictError
+"""What a row shows once it is written, or why it was not."""
+
+_TABLES: Final[Mapping[ExchangeKind, RowTable]] = {
+    ExchangeKind.LINK: LinkTable(),
+    ExchangeKind.ENTITY: EntityTable(),
+    ExchangeKind.EPISODE: EpisodeTable(),
+    ExchangeKind.FACT: FactTable(),
+    ExchangeKind.RULE: RuleTable(),
+    ExchangeKind.APPLICATION: ApplicationTable(),
+}
 
 
 class Exchange:
@@ -36,14 +53,15 @@ class Exchange:
         Facts that wait for a rival compete first, because the rival may have been forgotten.
         """
         async with self._session.reading() as sql:
-            if not await sql.waiting_facts():
-                return await self._rows(sql)
-        async with self._session.writing() as sql:
-            await settle_all(sql)
-            return await self._rows(sql)
+            rows = None if await sql.waiting_facts() else await self._rows(sql)
+        if rows is None:
+            async with self._session.writing() as sql:
+                await settle_all(sql)
+                rows = await self._rows(sql)
+        return await asyncio.to_thread(_all_fields, rows)
 
-    async def _rows(self, sql: KnowledgeStatements) -> Mapping[Key, Fields]:
-        rows: Mapping[ExchangeKind, Sequence[Columns]] = {
+    async def _rows(self, sql: KnowledgeStatements) -> Mapping[ExchangeKind, Sequence[Columns]]:
+        return {
             ExchangeKind.LINK: await sql.exchanged_links(),
             ExchangeKind.ENTITY: await sql.exchanged_entities(),
             ExchangeKind.EPISODE: await sql.exchanged_episodes(now=self._session.clock()),
@@ -51,12 +69,11 @@ class Exchange:
             ExchangeKind.RULE: await sql.exchanged_rules(),
             ExchangeKind.APPLICATION: await sql.exchanged_applications(),
         }
-        return {
-            (kind, _name(kind, row)): fields
-            for kind, each in rows.items()
-            for row in each
-            if (fields := _fields(kind, row)) is not None
-        }
+
+    async def fingerprint(self) -> str:
+        """Return a digest that is another one once :meth:`read` would return something else."""
+        async with self._session.reading() as sql:
+            return await sql.exchanged_fingerprint(now=self._session.clock())
 
     async def names(self) -> set[Key]:
         """Return the kind and the id of every fact, rule, episode and entity, in any state."""
@@ -64,129 +81,101 @@ class Exchange:
             rows = await sql.exchanged_names()
         return {(ExchangeKind(row["kind"]), str(row["id"])) for row in rows}
 
-    async def write(
-        self,
-        kind: ExchangeKind,
-        name: str,
-        fields: Fields | None,
-        *,
-        seen: Fields | None,
-        others: Sequence[Fields] = (),
-        texts: PreparedTexts | None = None,
-    ) -> Fields | None:
-        """Write a row, or forget its memory, and return the fields that it shows then.
+    async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
+        """Return the vectors of memories as they travel, for :attr:`.RowWrite.vector` of another database."""
+        ids = [UUID(name) for kind, name in keys if kind in TEXT_KINDS]
+        if not ids:
+            return {}
+        async with self._session.reading() as sql:
+            rows: Sequence[Columns] = await sql.exchanged_vectors(ids=ids)
+        return {(ExchangeKind(row["kind"]), str(row["id"])): packed_vector(row) for row in rows}
 
-        They may be others than those that were asked for: the fact of a key that holds already may stay, and an entity
-        may be merged into one of its name.
+    async def write(self, page: Sequence[RowWrite]) -> list[Written]:
+        """Write rows in one transaction, and return what each shows then.
+
+        That may be something else than was asked for: the fact of a key that holds already may stay, and an entity may
+        be merged into one of its name. A row that shows something else by now than was seen, or names what has not
+        arrived yet, is not written, and has a :class:`~commonplace.core.errors.ConflictError` in the place of its
+        fields.
 
         Args:
-            kind: What it is.
-            name: Its id, or the ends of a link.
-            fields: What it should show; ``None`` to forget it.
-            seen: What it showed when it was last read; ``None`` if it was not there.
-            others: The fields of those who changed it while it was forgotten.
-            texts: Vectors of texts that were prepared.
+            page: Rows, each once: links, entities and rules before what names them.
 
         Raises:
-            ConflictError: It shows something else by now, or what it refers to has not arrived yet; nothing was
-                written.
+            EmbeddingError: A vector cannot be computed.
         """
-        kind = require_one_of(ExchangeKind, kind, field="kind")
-        text = await self._text(kind, fields, seen, texts or PreparedTexts(self._session.engine))
-        async with _own_ids(name), self._session.writing() as sql:
-            row = await self._lock(sql, kind, name)
-            now = _fields(kind, row)
-            if now not in (seen, fields):
-                raise ConflictError("name", f"The {kind} changed here meanwhile.", name)
-            if now == fields and not others:
-                return now
-            if fields is None:
-                await self._drop(sql, kind, name, others)
-            else:
-                await self._put(sql, kind, name, fields, row, text)
-            return _fields(kind, await self._lock(sql, kind, name))
-
-    async def _text(
-        self, kind: ExchangeKind, fields: Fields | None, seen: Fields | None, texts: PreparedTexts
-    ) -> Text:
-        """Return the vector of a text that is not known here."""
-        new = None if fields is None else embedded_text(kind, fields)
-        if new is None or (seen is not None and new == embedded_text(kind, seen)):
-            return KNOWN
-        return await texts.of(new)
-
-    async def _lock(self, sql: KnowledgeStatements, kind: ExchangeKind, name: str) -> Columns | None:
-        match kind:
-            case ExchangeKind.LINK:
-                return await sql.exchanged_link(**link_ends(name))
-            case ExchangeKind.ENTITY:
-                return await sql.lock_exchanged_entity(id=UUID(name))
-            case ExchangeKind.EPISODE:
-                return await sql.lock_exchanged_episode(id=UUID(name), now=self._session.clock())
-            case ExchangeKind.FACT:
-                return await sql.lock_exchanged_fact(id=UUID(name))
-            case ExchangeKind.RULE:
-                return await sql.lock_exchanged_rule(id=UUID(name))
-            case ExchangeKind.APPLICATION:
-                return await sql.exchanged_application(id=UUID(name))
-
-    async def _put(
-        self,
-        sql: KnowledgeStatements,
-        kind: ExchangeKind,
-        name: str,
-        fields: Fields,
-        row: Columns | None,
-        text: Text,
-    ) -> None:
-        match kind:
-            case ExchangeKind.LINK:
-                await sql.put_link(**link_ends(name), **parameters(fields))
-            case ExchangeKind.ENTITY:
-                await put_entity(sql, UUID(name), fields, row, now=self._session.clock())
-            case ExchangeKind.EPISODE:
-                await put_episode(sql, UUID(name), fields, text)
-            case ExchangeKind.FACT:
-                await put_fact(sql, UUID(name), fields, row, text)
-            case ExchangeKind.RULE:
-                await put_rule(sql, UUID(name), fields, row, text)
-            case ExchangeKind.APPLICATION:
-                await put_application(sql, UUID(name), fields)
-        if kind in TEXT_KINDS:
-            await text.store_passages(sql, TEXT_KINDS[kind], UUID(name))
-
-    async def _drop(
-        self, sql: KnowledgeStatements, kind: ExchangeKind, name: str, others: Sequence[Fields]
-    ) -> None:
-        match kind:
-            case ExchangeKind.LINK:
-                await sql.delete_link(**link_ends(name))
-            case ExchangeKind.ENTITY:
-                await drop_entity(sql, UUID(name))
-            case ExchangeKind.EPISODE:
-                await sql.forget_episode(id=UUID(name), now=self._session.clock())
-            case ExchangeKind.FACT:
-                await drop_fact(sql, UUID(name), others)
-            case ExchangeKind.RULE:
-                await drop_rule(sql, UUID(name), others)
-            case ExchangeKind.APPLICATION:
-                await sql.delete_application(id=UUID(name))
+        vectors = await page_vectors(self._session.engine, page)
+        try:
+            async with self._session.writing() as sql:
+                results = [
+                    result
+                    for table, run in _runs(page)
+                    for result in await _write_run(sql, table, run, vectors, now=self._session.clock())
+                ]
+        except asyncpg.UniqueViolationError:
+            if len(page) == 1:
+                return [ConflictError("name", "Another row has this id or this key.", page[0].name)]
+        else:
+            return results
+        return [result for each in page for result in await self.write([each])]
 
 
-@asynccontextmanager
-async def _own_ids(name: str) -> AsyncGenerator[None]:
-    """Translate the database's refusal of an id that a row of another tenant has."""
-    try:
-        yield
-    except asyncpg.UniqueViolationError as error:
-        raise ConflictError("name", "Another row has this id or this key.", name) from error
+def _runs(page: Sequence[RowWrite]) -> Iterator[tuple[RowTable, Sequence[RowWrite]]]:
+    """Yield the rows in groups of one kind, either to put or to drop, which their table writes together."""
+    for (kind, _), group in groupby(page, key=lambda each: (each.kind, each.fields is None)):
+        table = _TABLES[kind]
+        rows = list(group)
+        size = table.most or len(rows)
+        for first in range(0, len(rows), size):
+            yield table, rows[first : first + size]
 
 
-async def put_episode(sql: KnowledgeStatements, key: UUID, fields: Fields, text: Text) -> None:
-    """Insert an episode, which is consolidated only where its session was, or change when it expires."""
-    await sql.put_episode(
-        id=key, search_text=search_text(fields["content"]), **parameters(fields), **text.columns
-    )
+async def _write_run(
+    sql: KnowledgeStatements,
+    table: RowTable,
+    run: Sequence[RowWrite],
+    vectors: PageVectors,
+    *,
+    now: datetime,
+) -> list[Written]:
+    """Write rows of one kind that are all put, or all dropped."""
+    names = [each.name for each in run]
+    rows = await table.lock(sql, names, now=now)
+    results: dict[str, Written] = {}
+    changes: list[RowWrite] = []
+    for each in run:
+        shown = _fields(each.kind, rows.get(each.name))
+        if shown not in (each.seen, each.fields):
+            message = f"The {each.kind} changed here meanwhile."
+            results[each.name] = ConflictError("name", message, each.name)
+        elif shown == each.fields and not each.others:
+            results[each.name] = shown
+        else:
+            changes.append(each)
+    puts = [
+        RowPut(name=each.name, fields=each.fields, row=rows.get(each.name))
+        for each in changes
+        if each.fields is not None
+    ]
+    drops = [RowDrop(name=each.name, others=each.others) for each in changes if each.fields is None]
+    if puts:
+        results.update(await table.put(sql, puts, vectors, now=now))
+    if drops:
+        await table.drop(sql, drops, now=now)
+    left = [each for each in changes if each.name not in results]
+    if left:
+        after = await table.lock(sql, [each.name for each in left], now=now)
+        results.update({each.name: _fields(each.kind, after.get(each.name)) for each in left})
+    return [results[name] for name in names]
+
+
+def _all_fields(rows: Mapping[ExchangeKind, Iterable[Columns]]) -> dict[Key, Fields]:
+    return {
+        (kind, _name(kind, row)): fields
+        for kind, each in rows.items()
+        for row in each
+        if (fields := _fields(kind, row)) is not None
+    }
 
 
 def _name(kind: ExchangeKind, row: Columns) -> str:

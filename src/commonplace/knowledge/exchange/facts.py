@@ -1,19 +1,22 @@
 """Facts of other databases: those of one key compete as an import's do, and one stays active."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import Any, ClassVar, Final
 from uuid import UUID
 
 from commonplace.core.errors import ConflictError
 from commonplace.core.sources import RANKS, Source
-from commonplace.knowledge.entities.registry import Entity
-from commonplace.knowledge.exchange.fields import Fields, fields_of, parameters
-from commonplace.knowledge.exchange.texts import Text
+from commonplace.knowledge.exchange.fields import Fields, by_id, fields_of, record_of
+from commonplace.knowledge.exchange.kinds import ExchangeKind
+from commonplace.knowledge.exchange.vectors import PageVectors
+from commonplace.knowledge.exchange.writes import RowDrop, RowPut
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.fact_drafts import FactDraft, all_keys, fact_text
 from commonplace.knowledge.model.kinds import MemoryType, Validity
 from commonplace.knowledge.model.search_text import search_text
-from commonplace.knowledge.store.events import record_event
+from commonplace.knowledge.store.events import NewEvent, change_event, record_events
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.storage.database import Columns
 
@@ -23,74 +26,122 @@ _WAITING: Final = {"waits": True}
 _VALIDITY: Final = {"held": Validity.HELD, "replaced": Validity.SUPERSEDED}
 
 
-async def put_fact(
-    sql: KnowledgeStatements, key: UUID, fields: Fields, row: Columns | None, text: Text
-) -> None:
-    """Insert or change a fact, and let it compete with the other facts of its key.
+class FactTable:
+    """Facts."""
 
-    Args:
-        sql: The transaction.
-        key: The id of the fact.
-        fields: What it should show.
-        row: The locked row; ``None`` if there is none.
-        text: The vector of its text, if that is new.
+    most: ClassVar[int | None] = None
 
-    Raises:
-        ConflictError: Its entity has not arrived yet.
-    """
-    await sql.serialise_fact_keys(keys=all_keys([_draft(fields)]))
-    values = parameters(fields)
-    values["entity_id"] = await _entity(sql, values["entity_id"])
-    before = fields_of(row)
-    validity = _validity(fields, row)
-    if validity is Validity.ACTIVE:
-        validity, values["metadata"] = Validity.HELD, {**values["metadata"], **_WAITING}
-    await sql.put_fact(
-        id=key,
-        validity=validity,
-        search_text=search_text(fact_text(_draft(fields))),
-        **values,
-        **text.columns,
-    )
-    await sql.point_successors(id=key)
-    await settle(sql, key)
-    await _record(sql, key, before, fields)
+    async def lock(
+        self, sql: KnowledgeStatements, names: Sequence[str], *, now: datetime
+    ) -> Mapping[str, Columns]:
+        """Lock facts in any state."""
+        del now
+        return by_id(await sql.lock_exchanged_facts(ids=list(map(UUID, names))))
 
+    async def put(
+        self, sql: KnowledgeStatements, rows: Sequence[RowPut], vectors: PageVectors, *, now: datetime
+    ) -> Mapping[str, ConflictError]:
+        """Insert or change facts, and let them compete; those whose entity has not arrived wait."""
+        del now
+        entities = await _survivors(sql, [each.fields["entity_id"] for each in rows])
+        waiting = {
+            each.name: _waiting_for_entity(each.fields)
+            for each in rows
+            if each.fields["entity_id"] is not None and each.fields["entity_id"] not in entities
+        }
+        ready = [each for each in rows if each.name not in waiting]
+        if not ready:
+            return waiting
+        names = [each.name for each in ready]
+        ids = list(map(UUID, names))
+        await sql.serialise_fact_keys(keys=all_keys(_draft(each.fields) for each in ready))
+        records = [_record(place, each, entities) for place, each in enumerate(ready, start=1)]
+        await sql.put_facts(rows=records, **vectors.parameters(names))
+        await vectors.store_passages(sql, ExchangeKind.FACT, names)
+        await sql.point_successors(ids=ids)
+        await settle(sql, ids)
+        await record_events(sql, list(map(_event, ready)))
+        return waiting
 
-async def drop_fact(sql: KnowledgeStatements, key: UUID, others: Sequence[Fields]) -> None:
-    """Forget a fact that was forgotten elsewhere.
+    async def drop(self, sql: KnowledgeStatements, rows: Sequence[RowDrop], *, now: datetime) -> None:
+        """Forget facts that were forgotten elsewhere.
 
-    A fact that replaced it meanwhile, on a device that did not know, waits for a person everywhere: nothing that was
-    forgotten comes back by itself.
-    """
-    if any(each.get("state") == "replaced" for each in others):
-        ids = [row["id"] for row in await sql.successors(memory_type=MemoryType.FACT, id=key)]
-        await sql.hold_successors(ids=ids)
-    await sql.retract_fact(id=key)
-    await settle(sql, key)
+        A fact that replaced one of them meanwhile, on a device that did not know, waits for a person everywhere:
+        nothing that was forgotten comes back by itself.
+        """
+        del now
+        replaced = [UUID(each.name) for each in rows if each.was_replaced]
+        if replaced:
+            successors = await sql.successors(memory_type=MemoryType.FACT, ids=replaced)
+            await sql.hold_successors(ids=[row["id"] for row in successors])
+        ids = [UUID(each.name) for each in rows]
+        for key in ids:
+            await sql.retract_fact(id=key)
+        await settle(sql, ids)
 
 
 async def settle_all(sql: KnowledgeStatements) -> None:
     """Let the facts that wait compete again: what they waited for may have been forgotten here."""
-    for row in await sql.waiting_facts():
-        await settle(sql, row["id"])
+    await settle(sql, [row["id"] for row in await sql.waiting_facts()])
 
 
-async def settle(sql: KnowledgeStatements, key: UUID) -> None:
-    """Let the most trusted fact of a key be active, of equal ones that of the later evidence; the others wait."""
-    rivals: Sequence[Columns] = await sql.rivals_of_fact(id=key)
-    if not rivals:
-        return
-    best = max(rivals, key=_rank)
-    ids = [each["id"] for each in rivals if each["id"] != best["id"] and each["validity"] == Validity.ACTIVE]
-    if ids:
-        await sql.hold_rivals(ids=ids)
-    if best["validity"] != Validity.ACTIVE:
-        await sql.activate_fact(id=best["id"])
+async def settle(sql: KnowledgeStatements, ids: Sequence[UUID]) -> None:
+    """Let the most trusted fact of each key be active, of equal ones that of the later evidence; the others wait.
+
+    Args:
+        sql: The transaction.
+        ids: Facts, one or more of each key.
+    """
+    rivals = sorted(await sql.rivals_of_facts(ids=list(ids)), key=_key)
+    groups = [list(group) for _, group in groupby(rivals, key=_key)]
+    best = [max(group, key=_rank) for group in groups]
+    active = [each["id"] for each in best if each["validity"] != Validity.ACTIVE]
+    winners = {each["id"] for each in best}
+    held = [
+        each["id"] for each in rivals if each["id"] not in winners and each["validity"] == Validity.ACTIVE
+    ]
+    if held:
+        await sql.hold_rivals(ids=held)
+    if active:
+        await sql.activate_facts(ids=active)
+
+
+def _key(row: Columns) -> tuple[str, str, str]:
+    return (row["scope"], row["predicate"], row["about"])
 
 
 def _rank(row: Columns) -> tuple[object, ...]:
     return (RANKS[Source(row["trust"])], row["began_at"], row["created_at"], row["id"])
+
+
+async def _survivors(sql: KnowledgeStatements, ids: Iterable[str | None]) -> Mapping[str, str]:
+    """Return the entity that each id stands for here, if it is known."""
+    names = {each for each in ids if each is not None}
+    if not names:
+        return {}
+    rows = await sql.survivors(ids=sorted(map(UUID, names)))
+    return {str(row["id"]): str(row["survivor_id"]) for row in rows}
+
+
+def _waiting_for_entity(fields: Fields) -> ConflictError:
+    message = "A fact waits for its entity, which has not arrived yet."
+    return ConflictError("entity_id", message, fields["entity_id"])
+
+
+def _record(place: int, write: RowPut, entities: Mapping[str, str]) -> dict[str, Any]:
+    """Return the row of a fact for its statement; a fact that may be active waits until it has competed."""
+    record = record_of(write.fields)
+    validity = _validity(write.fields, write.row)
+    if validity is Validity.ACTIVE:
+        validity, record["metadata"] = Validity.HELD, {**record["metadata"], **_WAITING}
+    return {
+        **record,
+        "id": write.name,
+        "place": place,
+        "entity_id": entities.get(record["entity_id"]),
+        "search_text": search_text(fact_text(_draft(write.fields))),
+        "validity": validity,
+    }
 
 
 def _validity(fields: Fields, row: Columns | None) -> Validity:
@@ -116,19 +167,10 @@ def _draft(fields: Fields) -> FactDraft:
     )
 
 
-async def _entity(sql: KnowledgeStatements, key: UUID | None) -> UUID | None:
-    """Return the entity that an id stands for here."""
-    if key is None:
-        return None
-    row = await sql.entity_by_id(id=key)
-    if row is None:
-        raise ConflictError("entity_id", "A fact waits for its entity, which has not arrived yet.", str(key))
-    return Entity.from_row(row).survivor_id
-
-
-async def _record(sql: KnowledgeStatements, key: UUID, before: Fields | None, after: Fields) -> None:
-    """Write the event of a change: by its state, if that changed."""
-    states = (None if before is None else before["state"], after["state"])
+def _event(write: RowPut) -> NewEvent:
+    """Return the event of a change: by its state, if that changed."""
+    before = fields_of(write.row)
+    states = (None if before is None else before["state"], write.fields["state"])
     match states:
         case (None, _):
             event = EventType.FACT_CREATED
@@ -138,14 +180,4 @@ async def _record(sql: KnowledgeStatements, key: UUID, before: Fields | None, af
             event = EventType.FACT_RESTORED
         case _:
             event = EventType.FACT_SYNCED
-    await record_event(sql, event, payload=payload_of(MemoryType.FACT, key, *states))
-
-
-def payload_of(kind: str, key: UUID, before: object, after: object) -> dict[str, object]:
-    """Return the payload of the event of a memory that came from another database."""
-    return {
-        "memory_type": kind,
-        "memory_id": key,
-        "before": None if before is None else {"state": before},
-        "after": {"state": after},
-    }
+    return change_event(event, MemoryType.FACT, write.name, *states)

@@ -1,6 +1,6 @@
 """Rows as fields of JSON, and back. Pure."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
@@ -40,14 +40,20 @@ def fields_of(row: Columns | None, *, without: Collection[str] = ()) -> dict[str
     return fields
 
 
+def by_id(rows: Iterable[Columns]) -> dict[str, Columns]:
+    """Return rows by their ids."""
+    return {str(row["id"]): row for row in rows}
+
+
+def record_of(fields: Fields) -> dict[str, Any]:
+    """Return the fields of a fact or rule as the row of a statement that takes many; pins are tags again."""
+    record = {name: value for name, value in fields.items() if name not in {"pinned", "state"}}
+    return {**record, "tags": [*fields["tags"], *([PINNED] if fields.get("pinned") else [])]}
+
+
 def parameters(fields: Fields) -> dict[str, Any]:
-    """Return fields as parameters of a statement; pins are tags again."""
-    values = {
-        name: _parameter(name, value) for name, value in fields.items() if name not in {"pinned", "state"}
-    }
-    if "tags" in fields:
-        values["tags"] = [*fields["tags"], *([PINNED] if fields.get("pinned") else [])]
-    return values
+    """Return fields as parameters of a statement that takes one row."""
+    return {name: _parameter(name, value) for name, value in fields.items()}
 
 
 def _plain(value: object) -> Any:  # noqa: ANN401 - a value of JSON

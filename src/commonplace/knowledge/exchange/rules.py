@@ -1,70 +1,67 @@
-"""Rules of other databases and their applications: every application counts once, wherever it was made."""
+"""Rules of other databases."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, ClassVar
 from uuid import UUID
 
 from commonplace.core.errors import ConflictError
-from commonplace.knowledge.exchange.facts import payload_of
-from commonplace.knowledge.exchange.fields import Fields, fields_of, parameters
-from commonplace.knowledge.exchange.texts import Text
+from commonplace.knowledge.exchange.fields import Fields, by_id, fields_of, record_of
+from commonplace.knowledge.exchange.kinds import ExchangeKind
+from commonplace.knowledge.exchange.vectors import PageVectors
+from commonplace.knowledge.exchange.writes import RowDrop, RowPut
 from commonplace.knowledge.model.events import EventType
-from commonplace.knowledge.model.feedback import Outcome
 from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.knowledge.model.search_text import search_text
-from commonplace.knowledge.rules.maturity import Standing, rated
-from commonplace.knowledge.store.events import record_event
+from commonplace.knowledge.store.events import NewEvent, change_event, record_events
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.storage.database import Columns
-from commonplace.storage.rows import read_row
 
 
-async def put_rule(
-    sql: KnowledgeStatements, key: UUID, fields: Fields, row: Columns | None, text: Text
-) -> None:
-    """Insert or change a rule; see :func:`.facts.put_fact`."""
-    before = fields_of(row)
-    await sql.put_rule(
-        id=key,
-        forgotten=fields["state"] == "replaced" or _stays_expired(fields, row),
-        search_text=search_text(fields["content"]),
-        **parameters(fields),
-        **text.columns,
-    )
-    states = (None if before is None else before["state"], fields["state"])
-    if states[0] is None:
-        event = EventType.RULE_CREATED if row is None else EventType.RULE_RESTORED
-    else:
-        event = EventType.RULE_SYNCED
-    await record_event(sql, event, payload=payload_of(MemoryType.RULE, key, *states))
+class RuleTable:
+    """Rules."""
+
+    most: ClassVar[int | None] = None
+
+    async def lock(
+        self, sql: KnowledgeStatements, names: Sequence[str], *, now: datetime
+    ) -> Mapping[str, Columns]:
+        """Lock rules in any state."""
+        del now
+        return by_id(await sql.lock_exchanged_rules(ids=list(map(UUID, names))))
+
+    async def put(
+        self, sql: KnowledgeStatements, rows: Sequence[RowPut], vectors: PageVectors, *, now: datetime
+    ) -> Mapping[str, ConflictError]:
+        """Insert or change rules; none has to wait."""
+        del now
+        names = [each.name for each in rows]
+        records = [_record(place, each) for place, each in enumerate(rows, start=1)]
+        await sql.put_rules(rows=records, **vectors.parameters(names))
+        await vectors.store_passages(sql, ExchangeKind.RULE, names)
+        await record_events(sql, list(map(_event, rows)))
+        return {}
+
+    async def drop(self, sql: KnowledgeStatements, rows: Sequence[RowDrop], *, now: datetime) -> None:
+        """Forget rules that were forgotten elsewhere, and what replaced them meanwhile by somebody who did not know."""
+        del now
+        replaced = [UUID(each.name) for each in rows if each.was_replaced]
+        successors = await sql.successors(memory_type=MemoryType.RULE, ids=replaced) if replaced else []
+        for key in (*(row["id"] for row in successors), *(UUID(each.name) for each in rows)):
+            await sql.forget_rule(id=key)
 
 
-async def drop_rule(sql: KnowledgeStatements, key: UUID, others: Sequence[Fields]) -> None:
-    """Forget a rule that was forgotten elsewhere, and what replaced it meanwhile by somebody who did not know."""
-    if any(each.get("state") == "replaced" for each in others):
-        for row in await sql.successors(memory_type=MemoryType.RULE, id=key):
-            await sql.forget_rule(id=row["id"])
-    await sql.forget_rule(id=key)
-
-
-async def put_application(sql: KnowledgeStatements, key: UUID, fields: Fields) -> None:
-    """Insert an application of a rule and count it; the rule waits for its inversion if all harm together is too much.
-
-    Raises:
-        ConflictError: Its rule has not arrived yet.
-    """
-    if await sql.exchanged_application(id=key) is not None:
-        return
-    row = await sql.put_application(id=key, **parameters(fields))
-    if row is None:
-        message = "An application waits for its rule, which has not arrived yet."
-        raise ConflictError("rule_id", message, fields["rule_id"])
-    latest = await sql.latest_outcome(rule_id=UUID(fields["rule_id"]))
-    standing = rated(read_row(Standing, row), is_helpful=latest == Outcome.HELPFUL)
-    await sql.rate_rule(
-        id=UUID(fields["rule_id"]),
-        effectiveness=standing.effectiveness,
-        needs_inversion=standing.needs_inversion,
-    )
+def _record(place: int, write: RowPut) -> dict[str, Any]:
+    """Return the row of a rule for its statement."""
+    record = record_of(write.fields)
+    if write.fields["state"] == "replaced" or _stays_expired(write.fields, write.row):
+        record["metadata"] = {**record["metadata"], "forgotten": True}
+    return {
+        **record,
+        "id": write.name,
+        "place": place,
+        "search_text": search_text(write.fields["content"]),
+    }
 
 
 def _stays_expired(fields: Fields, row: Columns | None) -> bool:
@@ -73,3 +70,13 @@ def _stays_expired(fields: Fields, row: Columns | None) -> bool:
         return False
     here = fields_of(row) or {}
     return (fields["last_confirmed_at"] or "") <= (here.get("last_confirmed_at") or "")
+
+
+def _event(write: RowPut) -> NewEvent:
+    before = fields_of(write.row)
+    state = None if before is None else before["state"]
+    if state is not None:
+        event = EventType.RULE_SYNCED
+    else:
+        event = EventType.RULE_CREATED if write.row is None else EventType.RULE_RESTORED
+    return change_event(event, MemoryType.RULE, write.name, state, write.fields["state"])

@@ -1,6 +1,7 @@
 """Events of the audit trail, written in the transaction that makes the change."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +19,41 @@ async def record_event(
     The payload is the state before and after, stored in the form of :func:`~commonplace.core.json_values.json_safe`.
     """
     return await sql.record_event(event_type=event_type, payload=json_safe(payload))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEvent:
+    """An event to record: its type, and the state before and after."""
+
+    event_type: EventType
+    payload: Mapping[str, Any]
+
+
+def change_event(
+    event_type: EventType, kind: MemoryType, name: str, before: object, after: object
+) -> NewEvent:
+    """Return the event of a memory whose state was changed by another database.
+
+    Args:
+        event_type: Its type.
+        kind: The kind of the memory.
+        name: Its id.
+        before: Its state before; ``None`` if it was not there.
+        after: Its state now.
+    """
+    payload = {
+        "memory_type": kind,
+        "memory_id": name,
+        "before": None if before is None else {"state": before},
+        "after": {"state": after},
+    }
+    return NewEvent(event_type=event_type, payload=payload)
+
+
+async def record_events(sql: KnowledgeStatements, events: Sequence[NewEvent]) -> None:
+    """Add events in their order; see :func:`record_event`."""
+    rows = [{"event_type": each.event_type, "payload": json_safe(each.payload)} for each in events]
+    await sql.record_events(rows=rows)
 
 
 async def record_decision(

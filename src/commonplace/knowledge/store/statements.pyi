@@ -83,18 +83,25 @@ class _ExchangedNamesRow(TypedDict):
     kind: str
     id: UUID
 
-class _RivalsOfFactRow(TypedDict):
+class _RivalsOfFactsRow(TypedDict):
     id: UUID
     validity: str
     trust: str
     began_at: datetime
     created_at: datetime
+    scope: str
+    predicate: str
+    about: str
 
 class _WaitingFactsRow(TypedDict):
     id: UUID
 
 class _SuccessorsRow(TypedDict):
     id: UUID
+
+class _SurvivorsRow(TypedDict):
+    id: UUID
+    survivor_id: UUID
 
 class _PutApplicationRow(TypedDict):
     maturity: str
@@ -564,74 +571,31 @@ class KnowledgeStatements(Statements):
     async def forget_episode(self, *, id: object, now: object) -> UUID | None: ...
     async def restore_episode(self, *, id: object, now: object) -> UUID | None: ...
     async def record_event(self, *, event_type: object, payload: object) -> UUID: ...
+    async def record_events(self, *, rows: object) -> object: ...
     async def newest_event_at(self) -> datetime | None: ...
     async def exchanged_names(self) -> list[_ExchangedNamesRow]: ...
+    async def exchanged_fingerprint(self, *, now: object) -> str: ...
+    async def exchanged_vectors(self, *, ids: object) -> list[Row]: ...
     async def exchanged_facts(self) -> list[Row]: ...
-    async def lock_exchanged_fact(self, *, id: object) -> Row | None: ...
-    async def put_fact(
-        self,
-        *,
-        id: object,
-        subject: object,
-        predicate: object,
-        content: object,
-        search_text: object,
-        embedding: object,
-        model: object,
-        version: object,
-        importance: object,
-        confidence: object,
-        decay_rate: object,
-        permanence: object,
-        scope: object,
-        entity_id: object,
-        source_butler: object,
-        source: object,
-        trust: object,
-        flags: object,
-        valid_from: object,
-        valid_to: object,
-        created_at: object,
-        last_confirmed_at: object,
-        tags: object,
-        metadata: object,
-        validity: object,
+    async def lock_exchanged_facts(self, *, ids: object) -> list[Row]: ...
+    async def put_facts(
+        self, *, rows: object, embedding: object, model: object, version: object
     ) -> object: ...
-    async def point_successors(self, *, id: object) -> object: ...
-    async def rivals_of_fact(self, *, id: object) -> list[_RivalsOfFactRow]: ...
+    async def point_successors(self, *, ids: object) -> object: ...
+    async def rivals_of_facts(self, *, ids: object) -> list[_RivalsOfFactsRow]: ...
     async def waiting_facts(self) -> list[_WaitingFactsRow]: ...
     async def hold_rivals(self, *, ids: object) -> object: ...
     async def hold_successors(self, *, ids: object) -> object: ...
-    async def activate_fact(self, *, id: object) -> object: ...
-    async def successors(self, *, memory_type: object, id: object) -> list[_SuccessorsRow]: ...
+    async def activate_facts(self, *, ids: object) -> object: ...
+    async def successors(self, *, memory_type: object, ids: object) -> list[_SuccessorsRow]: ...
+    async def survivors(self, *, ids: object) -> list[_SurvivorsRow]: ...
     async def exchanged_rules(self) -> list[Row]: ...
-    async def lock_exchanged_rule(self, *, id: object) -> Row | None: ...
-    async def put_rule(
-        self,
-        *,
-        id: object,
-        content: object,
-        search_text: object,
-        embedding: object,
-        model: object,
-        version: object,
-        scope: object,
-        maturity: object,
-        confidence: object,
-        decay_rate: object,
-        permanence: object,
-        source_butler: object,
-        source: object,
-        trust: object,
-        flags: object,
-        created_at: object,
-        last_confirmed_at: object,
-        tags: object,
-        metadata: object,
-        forgotten: object,
+    async def lock_exchanged_rules(self, *, ids: object) -> list[Row]: ...
+    async def put_rules(
+        self, *, rows: object, embedding: object, model: object, version: object
     ) -> object: ...
     async def exchanged_applications(self) -> list[Row]: ...
-    async def exchanged_application(self, *, id: object) -> Row | None: ...
+    async def some_exchanged_applications(self, *, ids: object) -> list[Row]: ...
     async def put_application(
         self,
         *,
@@ -647,28 +611,12 @@ class KnowledgeStatements(Statements):
     async def rate_rule(self, *, id: object, effectiveness: object, needs_inversion: object) -> object: ...
     async def delete_application(self, *, id: object) -> object: ...
     async def exchanged_episodes(self, *, now: object) -> list[Row]: ...
-    async def lock_exchanged_episode(self, *, id: object, now: object) -> Row | None: ...
-    async def put_episode(
-        self,
-        *,
-        id: object,
-        butler: object,
-        session_id: object,
-        content: object,
-        search_text: object,
-        embedding: object,
-        model: object,
-        version: object,
-        importance: object,
-        created_at: object,
-        expires_at: object,
-        metadata: object,
-        source: object,
-        trust: object,
-        flags: object,
+    async def lock_exchanged_episodes(self, *, ids: object, now: object) -> list[Row]: ...
+    async def put_episodes(
+        self, *, rows: object, embedding: object, model: object, version: object
     ) -> object: ...
     async def exchanged_entities(self) -> list[Row]: ...
-    async def lock_exchanged_entity(self, *, id: object) -> Row | None: ...
+    async def lock_exchanged_entities(self, *, ids: object) -> list[Row]: ...
     async def put_entity(
         self,
         *,
@@ -683,19 +631,8 @@ class KnowledgeStatements(Statements):
     ) -> object: ...
     async def delete_entity(self, *, id: object) -> object: ...
     async def exchanged_links(self) -> list[Row]: ...
-    async def exchanged_link(
-        self, *, source_type: object, source_id: object, target_type: object, target_id: object
-    ) -> Row | None: ...
-    async def put_link(
-        self,
-        *,
-        source_type: object,
-        source_id: object,
-        target_type: object,
-        target_id: object,
-        relation: object,
-        created_at: object,
-    ) -> object: ...
+    async def some_exchanged_links(self, *, ends: object) -> list[Row]: ...
+    async def put_links(self, *, rows: object) -> object: ...
     async def delete_link(
         self, *, source_type: object, source_id: object, target_type: object, target_id: object
     ) -> object: ...

@@ -26,6 +26,7 @@ class Change:
         versions: What the change has seen, itself included.
         stamp: When it was made, and by which device.
         fields: The new state; ``None`` if the memory was deleted.
+        vector: The vector of its text, as its memory gave it; ``None`` if there is none.
     """
 
     kind: SyncKind
@@ -33,6 +34,7 @@ class Change:
     versions: Versions
     stamp: Stamp
     fields: Fields | None
+    vector: Fields | None = None
 
     @property
     def is_deletion(self) -> bool:
@@ -41,17 +43,16 @@ class Change:
 
     def to_json(self) -> str:
         """Return the change as one line of JSON; equal changes give equal lines."""
-        return json.dumps(
-            {
-                "kind": self.kind,
-                "name": self.name,
-                "versions": dict(self.versions),
-                "stamp": [self.stamp.milliseconds, self.stamp.count, self.stamp.device],
-                "fields": self.fields,
-            },
-            ensure_ascii=False,
-            sort_keys=True,
-        )
+        values = {
+            "kind": self.kind,
+            "name": self.name,
+            "versions": dict(self.versions),
+            "stamp": [self.stamp.milliseconds, self.stamp.count, self.stamp.device],
+            "fields": self.fields,
+        }
+        if self.vector is not None:
+            values["vector"] = self.vector
+        return json.dumps(values, ensure_ascii=False, sort_keys=True)
 
     @classmethod
     def from_json(cls, line: str) -> Self:
@@ -69,6 +70,7 @@ class Change:
                 versions={str(key): int(number) for key, number in values["versions"].items()},
                 stamp=Stamp(int(milliseconds), int(count), str(device)),
                 fields=values["fields"],
+                vector=values.get("vector"),
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InvalidInputError("change", "a change of a known kind", line[:200]) from error

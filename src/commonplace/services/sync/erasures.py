@@ -82,4 +82,4 @@ def without_text(change: Change, erased: Erased) -> Change:
     deletions = erased.get((change.kind, change.name), ())
     if all(has_seen(change.versions, each) for each in deletions):
         return change
-    return replace(change, fields=None)
+    return replace(change, fields=None, vector=None)

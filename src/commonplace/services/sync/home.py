@@ -32,7 +32,7 @@ from commonplace.services.sync.keys import (
     wrapped,
 )
 from commonplace.services.sync.known_devices import KnownDevice
-from commonplace.services.sync.replica import Replica
+from commonplace.services.sync.replica import MemoryWrite, Replica, Written
 from commonplace.services.sync.replicas.home import HomeReplica
 from commonplace.services.sync.state import FILE, SyncState
 from commonplace.services.sync.syncing import Syncing, SyncReport
@@ -349,19 +349,22 @@ def _last_of(document: bytes) -> LastSync:
 class _Nothing:
     """The replica of a device that only speaks of itself."""
 
+    async def fingerprint(self) -> str:
+        """Return the digest of nothing."""
+        return ""
+
     async def read(self) -> Mapping[Key, Fields]:
         """Return nothing."""
         return {}
 
-    async def prepare(self, writes: Sequence[tuple[Key, Fields | None]]) -> None:
-        """Do nothing: a write needs nothing else."""
+    async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
+        """Return nothing."""
+        del keys
+        return {}
 
-    async def write(
-        self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
-    ) -> Fields | None:
+    async def write(self, page: Sequence[MemoryWrite]) -> Sequence[Written]:
         """Do nothing."""
-        del key, fields, others
-        return seen
+        return [each.seen for each in page]
 
     async def erase(self, keys: Collection[Key]) -> None:
         """Do nothing."""
@@ -374,15 +377,17 @@ class _Guarded:
         self._replica = replica
         self._state = state
 
-    async def prepare(self, writes: Sequence[tuple[Key, Fields | None]]) -> None:
-        """Get the memories ready."""
-        await self._replica.prepare(writes)
+    async def fingerprint(self) -> str:
+        """Return a digest of the memories."""
+        return await self._replica.fingerprint()
 
-    async def write(
-        self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
-    ) -> Fields | None:
-        """Write a memory."""
-        return await self._replica.write(key, fields, seen=seen, others=others)
+    async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
+        """Return the vectors of the texts of memories."""
+        return await self._replica.vectors(keys)
+
+    async def write(self, page: Sequence[MemoryWrite]) -> Sequence[Written]:
+        """Write memories."""
+        return await self._replica.write(page)
 
     async def erase(self, keys: Collection[Key]) -> None:
         """Erase memories."""

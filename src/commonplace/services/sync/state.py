@@ -29,6 +29,7 @@ __all__ = ["FILE", "Key", "KnownDevice", "OutboxFile", "SyncState"]
 
 _STAMP: Final = "latest stamp"
 _SNAPSHOT: Final = "first file of the latest snapshot"
+_FINGERPRINT: Final = "fingerprint"
 _SINCE: Final = "changes since the latest snapshot"
 
 
@@ -81,6 +82,16 @@ class SyncState:
         """Return the stamp of the latest change of this device."""
         value = self.own(_STAMP)
         return None if value is None else Stamp(*json.loads(value))
+
+    def fingerprint(self) -> str | None:
+        """Return the fingerprint of the memories when all of them were last seen as they were."""
+        value = self.own(_FINGERPRINT)
+        return None if value is None else value.decode()
+
+    def keep_fingerprint(self, fingerprint: str) -> None:
+        """Keep the fingerprint of memories that were all seen, unless it is kept already."""
+        if fingerprint != self.fingerprint():
+            self.keep_own({_FINGERPRINT: fingerprint.encode()})
 
     def devices(self) -> list[KnownDevice]:
         """Return the devices, by id, with those that left or were revoked."""

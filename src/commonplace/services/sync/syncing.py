@@ -7,10 +7,11 @@ Source: ADR 0040.
 
 import asyncio
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Final
 
 from commonplace.core.clock import Clock, utc_now
@@ -28,7 +29,7 @@ from commonplace.services.sync.kinds import SyncKind
 from commonplace.services.sync.known_devices import KnownDevice
 from commonplace.services.sync.members import Members
 from commonplace.services.sync.merging import Merged, merged
-from commonplace.services.sync.replica import Replica
+from commonplace.services.sync.replica import MemoryWrite, Replica
 from commonplace.services.sync.sending import MOST_CHANGES, SNAPSHOT_AFTER, Sender
 from commonplace.services.sync.state import SyncState
 from commonplace.services.sync.versions import HybridClock, joined, next_versions
@@ -37,7 +38,7 @@ ACTOR: Final = "sync"
 """The actor of what sync writes, with the name of the device from which it came."""
 
 PAGE: Final = 500
-"""The number of memories that are written before their states are noted; a kill between the two does no harm."""
+"""The number of memories that are written together before they are noted; a kill between the two does no harm."""
 
 _ERASURE_BYTES: Final = 16
 _RESTORED: Final = (
@@ -221,6 +222,8 @@ class Syncing:
         self._require_member()
         problems += await self._erase_texts()
         memories, conflicts = await self._write()
+        if memories:
+            await self._note_contents()
         files = await asyncio.to_thread(self._send, names)
         return SyncReport(
             own_changes=own_changes,
@@ -263,7 +266,33 @@ class Syncing:
 
     async def _find(self) -> int:
         """Record what is different from what was last seen; return the number of changes."""
-        rows, seen = await self._replica.read(), self._state.seen_fields()
+        fingerprint = await self._replica.fingerprint()
+        if fingerprint == self._state.fingerprint():
+            return 0
+        rows = await self._replica.read()
+        changes = await asyncio.to_thread(self._changes, rows)
+        if changes:
+            named = [(each.kind, each.name) for each in changes if not each.is_deletion]
+            vectors = await self._replica.vectors(named)
+            await asyncio.to_thread(self._record, changes, rows, vectors)
+        if fingerprint == await self._replica.fingerprint():
+            self._state.keep_fingerprint(fingerprint)
+        return len(changes)
+
+    async def _note_contents(self) -> None:
+        """Note the fingerprint of memories that were written, so that the next sync without news reads none of them."""
+        fingerprint = await self._replica.fingerprint()
+        rows = await self._replica.read()
+        if await asyncio.to_thread(self._is_seen, rows) and fingerprint == await self._replica.fingerprint():
+            self._state.keep_fingerprint(fingerprint)
+
+    def _is_seen(self, rows: Mapping[Key, Fields]) -> bool:
+        seen = {key: fields for key, fields in self._state.seen_fields().items() if fields is not None}
+        return rows == seen
+
+    def _changes(self, rows: Mapping[Key, Fields]) -> list[Change]:
+        """Return the changes of this device, without writes that a kill has left half noted."""
+        seen = self._state.seen_fields()
         keys = sorted(key for key in {*rows, *seen} if rows.get(key) != seen.get(key))
         waiting = set(self._state.pending()) if keys else set[Key]()
         changes: list[Change] = []
@@ -273,15 +302,19 @@ class Syncing:
                 continue
             stamp = self._clock.tick(int(self._now().timestamp() * 1000))
             changes.append(change_of(*key, now, before, stamp))
-        if changes:
-            states = {
-                (each.kind, each.name): SeenMemory(
-                    fields=rows.get((each.kind, each.name)), as_change=each.fields, versions=each.versions
-                )
-                for each in changes
-            }
-            self._state.record(changes, states)
-        return len(changes)
+        return changes
+
+    def _record(
+        self, changes: Sequence[Change], rows: Mapping[Key, Fields], vectors: Mapping[Key, Fields]
+    ) -> None:
+        states = {
+            (each.kind, each.name): SeenMemory(
+                fields=rows.get((each.kind, each.name)), as_change=each.fields, versions=each.versions
+            )
+            for each in changes
+        }
+        with_vectors = [replace(each, vector=vectors.get((each.kind, each.name))) for each in changes]
+        self._state.record(with_vectors, states)
 
     def _finish_write(self, key: Key, before: SeenMemory, now: Fields | None) -> bool:
         """Note a memory that was written just before a kill; return whether it was."""
@@ -325,59 +358,56 @@ class Syncing:
         A memory may wait for another one that it names, so they are written in the order of their kinds, deletions
         last, and again as long as this gets further.
         """
-        pending = sorted(map(self._pending_write, self._state.pending()), key=lambda each: each.place)
-        same = {each.key: each.made for each in pending if each.is_same}
-        if same:
-            self._state.written(same)
-        waiting = [each for each in pending if not each.is_same]
+        waiting = await asyncio.to_thread(self._pending_writes)
         count = 0
         while waiting:
             left: list[tuple[_PendingWrite, str]] = []
-            for first in range(0, len(waiting), PAGE):
-                count += await self._write_page(waiting[first : first + PAGE], left)
+            for page in _pages(waiting):
+                count += await self._write_page(page, left)
             if len(left) == len(waiting):
                 return count, [problem for _, problem in left]
             waiting = [each for each, _ in left]
         return count, []
 
+    def _pending_writes(self) -> list["_PendingWrite"]:
+        """Return what waits to be written, in its order; what the memories show already is noted here."""
+        pending = sorted(map(self._pending_write, self._state.pending()), key=lambda each: each.place)
+        same = {each.write.key: each.made for each in pending if each.is_same}
+        if same:
+            self._state.written(same)
+        return [each for each in pending if not each.is_same]
+
     async def _write_page(
         self, page: Sequence["_PendingWrite"], left: list[tuple["_PendingWrite", str]]
     ) -> int:
-        """Write memories; add those that must wait to ``left``, and return the number of those that changed here."""
-        await self._replica.prepare([(each.key, each.made.fields) for each in page])
+        """Write memories in the name of the device whose changes hold.
+
+        Adds those that must wait to ``left``, and returns the number of those that changed here.
+        """
+        with self._acting_for(page[0].by):
+            results = await self._replica.write([each.write for each in page])
         states: dict[Key, SeenMemory] = {}
-        count = 0
-        try:
-            for each in page:
-                try:
-                    states[each.key] = state = await self._write_one(each)
-                    count += state.fields != each.before.fields
-                except ConflictError as error:
-                    left.append((each, str(error)))
-        except Exception:
-            self._state.written(states)
-            raise
-        self._state.written(states)
-        return count
+        for each, result in zip(page, results, strict=True):
+            if isinstance(result, ConflictError):
+                left.append((each, str(result)))
+            else:
+                states[each.write.key] = replace(each.made, fields=result)
+        await asyncio.to_thread(self._state.written, states)
+        before = {each.write.key: each.write.seen for each in page}
+        return sum(state.fields != before[key] for key, state in states.items())
 
     def _pending_write(self, key: Key) -> "_PendingWrite":
         heads = self._state.heads(key)
         state = merged(heads)
-        return _PendingWrite(
+        made = _seen_of(key, heads, state)
+        write = MemoryWrite(
             key=key,
-            made=_seen_of(key, heads, state),
-            before=self._state.seen(key),
+            fields=made.fields,
+            seen=self._state.seen(key).fields,
             others=[shown_fields(key[0], each.fields) for each in state.others if each.fields is not None],
-            by=state.by.stamp.device,
+            vector=state.by.vector,
         )
-
-    async def _write_one(self, each: "_PendingWrite") -> SeenMemory:
-        """Write a memory, in the name of the device whose change holds; return how it is seen then."""
-        with self._acting_for(each.by):
-            now = await self._replica.write(
-                each.key, each.made.fields, seen=each.before.fields, others=each.others
-            )
-        return replace(each.made, fields=now)
+        return _PendingWrite(write=write, made=made, by=state.by.stamp.device)
 
     def _acting_for(self, device: str) -> AbstractContextManager[object]:
         known = self._state.device(device)
@@ -389,31 +419,35 @@ class _PendingWrite:
     """A memory that waits to be written here.
 
     Attributes:
-        made: What the known changes make of it.
-        before: How it was last seen.
-        others: The fields of changes that lost.
+        made: How it is seen once it is written as it was asked for.
         by: The device whose change holds.
     """
 
-    key: Key
+    write: MemoryWrite
     made: SeenMemory
-    before: SeenMemory
-    others: Sequence[Fields]
     by: str
 
     @property
     def is_same(self) -> bool:
         """Whether the memory shows this state already, and nothing lost against it."""
-        return self.made.fields == self.before.fields and not self.others
+        return self.made.fields == self.write.seen and not self.write.others
 
     @property
-    def place(self) -> tuple[bool, int, str]:
+    def place(self) -> tuple[bool, int, str, str]:
         """The place in the order of writing."""
-        kind, name = self.key
-        return (self.made.fields is None, _ORDER.index(kind), name)
+        kind, name = self.write.key
+        return (self.made.fields is None, _ORDER.index(kind), self.by, name)
 
 
 _ORDER: Final = list(SyncKind)
+
+
+def _pages(writes: Iterable[_PendingWrite]) -> Iterator[Sequence[_PendingWrite]]:
+    """Yield writes in the pages that one transaction takes, each in the name of one device."""
+    for _, group in groupby(writes, key=lambda each: each.by):
+        rows = list(group)
+        for first in range(0, len(rows), PAGE):
+            yield rows[first : first + PAGE]
 
 
 def _seen_of(key: Key, heads: Sequence[Change], state: Merged) -> SeenMemory:

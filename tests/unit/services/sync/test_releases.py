@@ -1,6 +1,7 @@
 """Two releases in one home: files, kinds and fields that an older release does not know."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from commonplace.services.sync.changes import Change, Fields
 from commonplace.services.sync.device_files import parse_name
 from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.kinds import SyncKind
+from commonplace.services.sync.replica import MemoryWrite
 from support.sync_carriers import MemoryCarrier
 from support.sync_lessons import Lessons, LessonsDevice, sync_devices
 
@@ -99,12 +101,10 @@ class OlderLessons(Lessons):
 
     is_killed = False
 
-    async def write(
-        self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
-    ) -> Fields | None:
+    async def write_one(self, lesson: MemoryWrite) -> Fields | None:
         """Write a lesson without the field."""
-        known = {name: value for name, value in (fields or {}).items() if name != "mood"}
-        result = await super().write(key, known, seen=seen, others=others)
+        known = {name: value for name, value in (lesson.fields or {}).items() if name != "mood"}
+        result = await super().write_one(replace(lesson, fields=known))
         if self.is_killed:
             raise KeyboardInterrupt
         return result

@@ -9,10 +9,10 @@ import pytest
 
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.services.sync.carriers.folder import FolderCarrier
-from commonplace.services.sync.changes import Fields
 from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.keys import new_home_key
 from commonplace.services.sync.kinds import SyncKind
+from commonplace.services.sync.replica import MemoryWrite, Written
 from support.sync_lessons import LessonsDevice, sync_devices
 
 pytestmark = pytest.mark.requirement("SYN-03.1")
@@ -205,12 +205,10 @@ async def test_a_memory_that_changes_while_it_is_synced_keeps_its_change(
     await laptop.sync()
     write = server.lessons.write
 
-    async def late(
-        key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
-    ) -> Fields | None:
+    async def late(page: Sequence[MemoryWrite]) -> Sequence[Written]:
         server.learn("Takes 120s")
         server.lessons.write = write
-        return await write(key, fields, seen=seen, others=others)
+        return await write(page)
 
     server.lessons.write = late
     report = await server.sync()
@@ -227,8 +225,8 @@ async def test_a_sync_after_a_kill_says_what_it_still_wrote(devices: list[Lesson
     await laptop.syncing.run()
     write = server.lessons.write
 
-    async def killed(key: Key, fields: Fields | None, **_: object) -> Fields | None:
-        del key, fields
+    async def killed(page: Sequence[MemoryWrite]) -> Sequence[Written]:
+        del page
         raise Killed
 
     server.lessons.write = killed

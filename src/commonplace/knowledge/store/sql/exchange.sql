@@ -8,39 +8,104 @@ UNION ALL SELECT 'rule', id FROM rules WHERE tenant_id = current_setting('common
 UNION ALL SELECT 'episode', id FROM episodes WHERE tenant_id = current_setting('commonplace.tenant_id')
 UNION ALL SELECT 'entity', id FROM entities WHERE tenant_id = current_setting('commonplace.tenant_id');
 
+-- name: exchanged_fingerprint(now)$
+-- returns: str
+-- A digest of all that the statements below read of every row that travels, and of the time of the latest event.
+SELECT md5(concat_ws(
+  ' ',
+  (SELECT max(created_at) FROM memory_events WHERE tenant_id = current_setting('commonplace.tenant_id')),
+  (
+    SELECT md5(string_agg(md5(CAST(row AS text)), '' ORDER BY row.id)) FROM (
+      SELECT ${exchanged_fact} FROM facts
+      WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity <> 'retracted'
+    ) AS row
+  ),
+  (
+    SELECT md5(string_agg(md5(CAST(row AS text)), '' ORDER BY row.id)) FROM (
+      SELECT ${exchanged_rule} FROM rules WHERE tenant_id = current_setting('commonplace.tenant_id')
+    ) AS row
+  ),
+  (
+    SELECT md5(string_agg(md5(CAST(row AS text)), '' ORDER BY row.id)) FROM (
+      SELECT id, importance, expires_at, metadata, trust, flags FROM episodes
+      WHERE tenant_id = current_setting('commonplace.tenant_id') AND (expires_at IS NULL OR expires_at > :now)
+    ) AS row
+  ),
+  (
+    SELECT md5(string_agg(md5(CAST(row AS text)), '' ORDER BY row.id)) FROM (
+      SELECT id, canonical_name, entity_type, aliases, metadata, created_at FROM entities
+      WHERE tenant_id = current_setting('commonplace.tenant_id')
+    ) AS row
+  ),
+  (
+    SELECT md5(string_agg(md5(CAST(row AS text)), '' ORDER BY row.source_id, row.target_id, row.source_type)) FROM (
+      SELECT source_type, source_id, target_type, target_id, relation, created_at FROM memory_links
+      WHERE tenant_id = current_setting('commonplace.tenant_id')
+    ) AS row
+  ),
+  (
+    SELECT md5(string_agg(md5(CAST(row AS text)), '' ORDER BY row.id)) FROM (
+      SELECT id, outcome, reason FROM rule_applications WHERE tenant_id = current_setting('commonplace.tenant_id')
+    ) AS row
+  )
+));
+
+-- name: exchanged_vectors(ids)
+-- The vectors of facts, rules and episodes that have one.
+SELECT 'fact' AS kind, id, embedding, embedding_version AS version FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[])) AND embedding IS NOT NULL
+UNION ALL
+SELECT 'rule', id, embedding, embedding_version FROM rules
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[])) AND embedding IS NOT NULL
+UNION ALL
+SELECT 'episode', id, embedding, embedding_version FROM episodes
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[])) AND embedding IS NOT NULL;
+
 -- name: exchanged_facts()
 -- The facts that were not forgotten, as other databases may have them.
 SELECT ${exchanged_fact} FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity <> 'retracted'
 ORDER BY id;
 
--- name: lock_exchanged_fact(id)^
--- One fact in any state, locked.
+-- name: lock_exchanged_facts(ids)
+-- Facts in any state, locked.
 SELECT ${exchanged_fact} FROM facts
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+ORDER BY id
 FOR UPDATE;
 
--- name: put_fact(id, subject, predicate, content, search_text, embedding, model, version, importance, confidence, decay_rate, permanence, scope, entity_id, source_butler, source, trust, flags, valid_from, valid_to, created_at, last_confirmed_at, tags, metadata, validity)!
--- Insert or change a fact. Without a vector, its text and vector stay.
-WITH ${new_vector_model}
+-- name: put_facts(rows, embedding, model, version)!
+-- Insert or change facts, each with its place among the vectors, from 1. Without a vector, its vector stays.
+WITH input AS MATERIALIZED (
+  SELECT fact.*, text.embedding
+  FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS fact (
+    place bigint, id uuid, subject text, predicate text, content text, search_text text, importance float8,
+    confidence float8, decay_rate float8, permanence text, scope text, entity_id uuid, source_butler text, source text,
+    trust text, flags jsonb, valid_from timestamptz, valid_to timestamptz, created_at timestamptz,
+    last_confirmed_at timestamptz, tags jsonb, metadata jsonb, validity text
+  )
+  LEFT JOIN unnest(CAST(:embedding AS vector[])) WITH ORDINALITY AS text (embedding, place) USING (place)
+),
+${known_model}
 INSERT INTO facts (
   tenant_id, id, subject, predicate, content, search_vector, embedding, embedding_model, embedding_version, importance,
   confidence, decay_rate, permanence, scope, entity_id, source_butler, source, trust, flags, valid_from, valid_to,
   created_at, last_confirmed_at, tags, metadata, validity, supersedes_id
 )
 SELECT
-  current_setting('commonplace.tenant_id'), :id, :subject, :predicate, :content,
-  commonplace_search_vector(:search_text), CAST(:embedding AS vector), :model, :version, :importance, :confidence,
-  :decay_rate, :permanence, :scope, CAST(:entity_id AS uuid), :source_butler, :source, :trust, CAST(:flags AS jsonb),
-  CAST(:valid_from AS timestamptz), CAST(:valid_to AS timestamptz), CAST(:created_at AS timestamptz),
-  CAST(:last_confirmed_at AS timestamptz), CAST(:tags AS jsonb), CAST(:metadata AS jsonb), :validity,
+  current_setting('commonplace.tenant_id'), id, subject, predicate, content, commonplace_search_vector(search_text),
+  embedding, CASE WHEN embedding IS NOT NULL THEN CAST(:model AS text) END,
+  CASE WHEN embedding IS NOT NULL THEN CAST(:version AS text) END, importance, confidence, decay_rate, permanence, scope,
+  entity_id, source_butler, source, trust, flags, valid_from, valid_to, created_at, last_confirmed_at, tags, metadata,
+  validity,
   (
     SELECT older.id FROM memory_links AS link JOIN facts AS older
       ON older.tenant_id = link.tenant_id AND older.id = link.target_id
     WHERE link.tenant_id = current_setting('commonplace.tenant_id') AND link.source_type = 'fact'
-      AND link.source_id = CAST(:id AS uuid) AND link.target_type = 'fact' AND link.relation = 'supersedes'
+      AND link.source_id = input.id AND link.target_type = 'fact' AND link.relation = 'supersedes'
     ORDER BY link.created_at, older.id LIMIT 1
   )
+FROM input ORDER BY place
 ON CONFLICT (tenant_id, id) DO UPDATE SET
   content = EXCLUDED.content, subject = EXCLUDED.subject, predicate = EXCLUDED.predicate,
   search_vector = EXCLUDED.search_vector,
@@ -55,28 +120,38 @@ ON CONFLICT (tenant_id, id) DO UPDATE SET
   metadata = EXCLUDED.metadata || jsonb_strip_nulls(jsonb_build_object('status', facts.metadata -> 'status')),
   validity = EXCLUDED.validity;
 
--- name: point_successors(id)!
--- Let the facts that replaced a fact, by a link, name it as the fact that they replaced, if they name none.
-UPDATE facts SET supersedes_id = CAST(:id AS uuid)
+-- name: point_successors(ids)!
+-- Let the facts that replaced one of these, by a link, name it as the fact that they replaced, if they name none.
+UPDATE facts SET supersedes_id = link.target_id
 FROM memory_links AS link
 WHERE link.tenant_id = current_setting('commonplace.tenant_id') AND link.target_type = 'fact'
-  AND link.target_id = CAST(:id AS uuid) AND link.source_type = 'fact' AND link.relation = 'supersedes'
+  AND link.target_id = ANY(CAST(:ids AS uuid[])) AND link.source_type = 'fact' AND link.relation = 'supersedes'
   AND facts.tenant_id = link.tenant_id AND facts.id = link.source_id AND facts.supersedes_id IS NULL;
 
--- name: rivals_of_fact(id)
--- columns: id UUID, validity str, trust str, began_at datetime, created_at datetime
--- Lock the facts of the key of a fact, itself included, that are active or wait for an active one.
-SELECT rival.id, rival.validity, rival.trust, coalesce(rival.valid_from, rival.created_at) AS began_at, rival.created_at
-FROM facts AS rival
-WHERE rival.tenant_id = current_setting('commonplace.tenant_id')
-  AND (rival.validity = 'active' OR rival.validity = 'held' AND rival.metadata ? 'waits')
-  AND EXISTS (
-    SELECT FROM facts AS asked
-    WHERE asked.tenant_id = rival.tenant_id AND asked.id = CAST(:id AS uuid) AND rival.scope = asked.scope
-      AND rival.predicate = asked.predicate AND rival.entity_id IS NOT DISTINCT FROM asked.entity_id
-      AND (asked.entity_id IS NOT NULL OR rival.subject = asked.subject)
-  )
-ORDER BY rival.id
+-- name: rivals_of_facts(ids)
+-- columns: id UUID, validity str, trust str, began_at datetime, created_at datetime, scope str, predicate str, about str
+-- Lock the facts of the keys of these facts, themselves included, that are active or wait for an active one.
+WITH asked AS MATERIALIZED (
+  SELECT DISTINCT scope, predicate, entity_id, CASE WHEN entity_id IS NULL THEN subject END AS subject FROM facts
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+),
+rivals AS MATERIALIZED (
+  SELECT facts.id FROM asked JOIN facts
+    ON facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.subject = asked.subject
+    AND facts.predicate = asked.predicate AND facts.scope = asked.scope
+  WHERE asked.entity_id IS NULL AND facts.entity_id IS NULL
+  UNION
+  SELECT facts.id FROM asked JOIN facts
+    ON facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.entity_id = asked.entity_id
+    AND facts.predicate = asked.predicate AND facts.scope = asked.scope
+)
+SELECT
+  id, validity, trust, coalesce(valid_from, created_at) AS began_at, created_at, scope, predicate,
+  coalesce(CAST(entity_id AS text), 'subject ' || subject) AS about
+FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id IN (SELECT id FROM rivals)
+  AND (validity = 'active' OR validity = 'held' AND metadata ? 'waits')
+ORDER BY id
 FOR UPDATE;
 
 -- name: waiting_facts()
@@ -97,17 +172,17 @@ UPDATE facts SET validity = 'held', metadata = metadata - 'waits' || '{"orphaned
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
   AND NOT metadata ? 'accepted';
 
--- name: activate_fact(id)!
--- Make a fact active that waited.
+-- name: activate_facts(ids)!
+-- Make facts active that waited.
 UPDATE facts SET validity = 'active', metadata = metadata - 'waits'
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));
 
--- name: successors(memory_type, id)
+-- name: successors(memory_type, ids)
 -- columns: id UUID
--- The facts or rules that replaced a fact or rule and were not forgotten or replaced.
-SELECT link.source_id AS id FROM memory_links AS link
+-- The facts or rules that replaced one of these and were not forgotten or replaced.
+SELECT DISTINCT link.source_id AS id FROM memory_links AS link
 WHERE link.tenant_id = current_setting('commonplace.tenant_id') AND link.relation = 'supersedes'
-  AND link.target_id = CAST(:id AS uuid) AND link.target_type = :memory_type AND link.source_type = :memory_type
+  AND link.target_id = ANY(CAST(:ids AS uuid[])) AND link.target_type = :memory_type AND link.source_type = :memory_type
   AND (
     EXISTS (
       SELECT FROM facts
@@ -117,31 +192,53 @@ WHERE link.tenant_id = current_setting('commonplace.tenant_id') AND link.relatio
   )
 ORDER BY link.source_id;
 
+-- name: survivors(ids)
+-- columns: id UUID, survivor_id UUID
+-- The entities that exist, each with the last one of its chain of merges.
+WITH RECURSIVE chain AS (
+  SELECT id AS first, id, CAST(metadata ->> 'merged_into' AS uuid) AS next FROM entities
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+  UNION
+  SELECT chain.first, e.id, CAST(e.metadata ->> 'merged_into' AS uuid) FROM entities AS e
+  JOIN chain ON e.id = chain.next AND e.tenant_id = current_setting('commonplace.tenant_id')
+)
+SELECT first AS id, id AS survivor_id FROM chain WHERE next IS NULL;
+
 -- name: exchanged_rules()
 -- The rules that were not forgotten, as other databases may have them.
 SELECT ${exchanged_rule} FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id')
 ORDER BY id;
 
--- name: lock_exchanged_rule(id)^
--- One rule in any state, locked.
+-- name: lock_exchanged_rules(ids)
+-- Rules in any state, locked.
 SELECT ${exchanged_rule} FROM rules
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+ORDER BY id
 FOR UPDATE;
 
--- name: put_rule(id, content, search_text, embedding, model, version, scope, maturity, confidence, decay_rate, permanence, source_butler, source, trust, flags, created_at, last_confirmed_at, tags, metadata, forgotten)!
--- Insert or change a rule. Without a vector, its vector stays.
-WITH ${new_vector_model}
+-- name: put_rules(rows, embedding, model, version)!
+-- Insert or change rules, each with its place among the vectors, from 1. Without a vector, its vector stays.
+WITH input AS MATERIALIZED (
+  SELECT rule.*, text.embedding
+  FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS rule (
+    place bigint, id uuid, content text, search_text text, scope text, maturity text, confidence float8,
+    decay_rate float8, permanence text, source_butler text, source text, trust text, flags jsonb,
+    created_at timestamptz, last_confirmed_at timestamptz, tags jsonb, metadata jsonb
+  )
+  LEFT JOIN unnest(CAST(:embedding AS vector[])) WITH ORDINALITY AS text (embedding, place) USING (place)
+),
+${known_model}
 INSERT INTO rules (
   tenant_id, id, content, search_vector, embedding, embedding_model, embedding_version, scope, maturity, confidence,
   decay_rate, permanence, source_butler, source, trust, flags, created_at, last_confirmed_at, tags, metadata
 )
 SELECT
-  current_setting('commonplace.tenant_id'), :id, :content, commonplace_search_vector(:search_text),
-  CAST(:embedding AS vector), :model, :version, :scope, :maturity, :confidence, :decay_rate, :permanence,
-  :source_butler, :source, :trust, CAST(:flags AS jsonb), CAST(:created_at AS timestamptz),
-  CAST(:last_confirmed_at AS timestamptz), CAST(:tags AS jsonb),
-  CAST(:metadata AS jsonb) || CASE WHEN CAST(:forgotten AS boolean) THEN CAST('{"forgotten": true}' AS jsonb) ELSE '{}' END
+  current_setting('commonplace.tenant_id'), id, content, commonplace_search_vector(search_text), embedding,
+  CASE WHEN embedding IS NOT NULL THEN CAST(:model AS text) END,
+  CASE WHEN embedding IS NOT NULL THEN CAST(:version AS text) END, scope, maturity, confidence, decay_rate, permanence,
+  source_butler, source, trust, flags, created_at, last_confirmed_at, tags, metadata
+FROM input ORDER BY place
 ON CONFLICT (tenant_id, id) DO UPDATE SET
   content = EXCLUDED.content, search_vector = EXCLUDED.search_vector,
   embedding = coalesce(EXCLUDED.embedding, rules.embedding),
@@ -161,10 +258,10 @@ SELECT id, rule_id, outcome, reason, actor, applied_at, context FROM rule_applic
 WHERE tenant_id = current_setting('commonplace.tenant_id')
 ORDER BY id;
 
--- name: exchanged_application(id)^
--- One application of a rule.
+-- name: some_exchanged_applications(ids)
+-- Some applications of rules.
 SELECT id, rule_id, outcome, reason, actor, applied_at, context FROM rule_applications
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));
 
 -- name: put_application(id, rule_id, outcome, reason, actor, applied_at, context)^
 -- columns: maturity str, effectiveness float, applied int, successes int, harms int
@@ -213,24 +310,36 @@ SELECT id, butler, session_id, content, importance, created_at, expires_at, meta
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND (expires_at IS NULL OR expires_at > :now)
 ORDER BY id;
 
--- name: lock_exchanged_episode(id, now)^
--- One episode, locked, unless it has expired.
+-- name: lock_exchanged_episodes(ids, now)
+-- Episodes, locked, without those that have expired.
 SELECT id, butler, session_id, content, importance, created_at, expires_at, metadata, source, trust, flags FROM episodes
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id AND (expires_at IS NULL OR expires_at > :now)
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+  AND (expires_at IS NULL OR expires_at > :now)
+ORDER BY id
 FOR UPDATE;
 
--- name: put_episode(id, butler, session_id, content, search_text, embedding, model, version, importance, created_at, expires_at, metadata, source, trust, flags)!
--- Insert an episode that is consolidated where its session was, or change when it expires.
-WITH ${new_vector_model}
+-- name: put_episodes(rows, embedding, model, version)!
+-- Insert episodes that are consolidated where their session was, or change when they expire. Each has its place among
+-- the vectors, from 1.
+WITH input AS MATERIALIZED (
+  SELECT episode.*, text.embedding
+  FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS episode (
+    place bigint, id uuid, butler text, session_id uuid, content text, search_text text, importance float8,
+    created_at timestamptz, expires_at timestamptz, metadata jsonb, source text, trust text, flags jsonb
+  )
+  LEFT JOIN unnest(CAST(:embedding AS vector[])) WITH ORDINALITY AS text (embedding, place) USING (place)
+),
+${known_model}
 INSERT INTO episodes (
   tenant_id, id, butler, session_id, content, search_vector, embedding, embedding_model, embedding_version, importance,
   created_at, expires_at, metadata, source, trust, flags, consolidated, consolidation_status
 )
 SELECT
-  current_setting('commonplace.tenant_id'), :id, :butler, CAST(:session_id AS uuid), :content,
-  commonplace_search_vector(:search_text), CAST(:embedding AS vector), :model, :version, :importance,
-  CAST(:created_at AS timestamptz), CAST(:expires_at AS timestamptz), CAST(:metadata AS jsonb), :source, :trust,
-  CAST(:flags AS jsonb), true, 'consolidated'
+  current_setting('commonplace.tenant_id'), id, butler, session_id, content, commonplace_search_vector(search_text),
+  embedding, CASE WHEN embedding IS NOT NULL THEN CAST(:model AS text) END,
+  CASE WHEN embedding IS NOT NULL THEN CAST(:version AS text) END, importance, created_at, expires_at, metadata, source,
+  trust, flags, true, 'consolidated'
+FROM input ORDER BY place
 ON CONFLICT (tenant_id, id) DO UPDATE SET
   expires_at = EXCLUDED.expires_at, metadata = EXCLUDED.metadata, trust = EXCLUDED.trust, flags = EXCLUDED.flags;
 
@@ -243,13 +352,14 @@ FROM entities
 WHERE tenant_id = current_setting('commonplace.tenant_id')
 ORDER BY id;
 
--- name: lock_exchanged_entity(id)^
--- One entity, locked.
+-- name: lock_exchanged_entities(ids)
+-- Entities, locked.
 SELECT
   id, canonical_name, entity_type, aliases, metadata - 'merged_into' AS metadata, metadata ->> 'merged_into' AS merged_into,
   created_at
 FROM entities
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+ORDER BY id
 FOR UPDATE;
 
 -- name: put_entity(id, canonical_name, entity_type, aliases, metadata, name_keys, created_at, now)!
@@ -286,25 +396,34 @@ SELECT source_type, source_id, target_type, target_id, relation, created_at FROM
 WHERE tenant_id = current_setting('commonplace.tenant_id')
 ORDER BY source_type, source_id, target_type, target_id;
 
--- name: exchanged_link(source_type, source_id, target_type, target_id)^
--- One link.
+-- name: some_exchanged_links(ends)
+-- Some links, by their ends.
 SELECT source_type, source_id, target_type, target_id, relation, created_at FROM memory_links
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_type = :source_type AND source_id = :source_id
-  AND target_type = :target_type AND target_id = :target_id;
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND (source_type, source_id, target_type, target_id) IN (
+  SELECT source_type, source_id, target_type, target_id FROM jsonb_to_recordset(CAST(:ends AS jsonb))
+    AS asked (source_type text, source_id uuid, target_type text, target_id uuid)
+);
 
--- name: put_link(source_type, source_id, target_type, target_id, relation, created_at)!
--- Insert or change a link.
-WITH changed AS (
-  UPDATE memory_links SET relation = :relation, created_at = CAST(:created_at AS timestamptz)
-  WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_type = :source_type AND source_id = :source_id
-    AND target_type = :target_type AND target_id = :target_id
-  RETURNING source_id
+-- name: put_links(rows)!
+-- Insert or change links.
+WITH input AS MATERIALIZED (
+  SELECT * FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS link (
+    source_type text, source_id uuid, target_type text, target_id uuid, relation text, created_at timestamptz
+  )
+),
+changed AS (
+  UPDATE memory_links SET relation = input.relation, created_at = input.created_at FROM input
+  WHERE memory_links.tenant_id = current_setting('commonplace.tenant_id')
+    AND memory_links.source_type = input.source_type AND memory_links.source_id = input.source_id
+    AND memory_links.target_type = input.target_type AND memory_links.target_id = input.target_id
+  RETURNING input.source_type, input.source_id, input.target_type, input.target_id
 )
 INSERT INTO memory_links (tenant_id, source_type, source_id, target_type, target_id, relation, created_at)
-SELECT
-  current_setting('commonplace.tenant_id'), :source_type, :source_id, :target_type, :target_id, :relation,
-  CAST(:created_at AS timestamptz)
-WHERE NOT EXISTS (SELECT FROM changed);
+SELECT current_setting('commonplace.tenant_id'), source_type, source_id, target_type, target_id, relation, created_at
+FROM input
+WHERE (source_type, source_id, target_type, target_id) NOT IN (
+  SELECT source_type, source_id, target_type, target_id FROM changed
+);
 
 -- name: delete_link(source_type, source_id, target_type, target_id)!
 -- Delete a link.

@@ -1,7 +1,8 @@
 """All memories of a home that sync, and its projects."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from itertools import groupby
+from typing import Final
 
 from commonplace.apps import AppMemory
 from commonplace.core.settings import Settings
@@ -10,12 +11,10 @@ from commonplace.services.opening import OpenedMemories
 from commonplace.services.sync.changes import Fields
 from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.kinds import SyncKind
+from commonplace.services.sync.replica import MemoryWrite, Replica, Written
 from commonplace.services.sync.replicas.knowledge import KnowledgeReplica
 from commonplace.services.sync.replicas.named import NamedReplica
 from commonplace.services.sync.replicas.projects import ProjectsReplica
-
-if TYPE_CHECKING:
-    from commonplace.services.sync.replica import Replica
 
 _OTHERS: Final = frozenset({SyncKind.PROJECT, SyncKind.LESSON, SyncKind.DIGEST})
 
@@ -58,20 +57,35 @@ class HomeReplica:
             rows.update(await replica.read())
         return rows
 
-    async def prepare(self, writes: Sequence[tuple[Key, Fields | None]]) -> None:
-        """Get each memory ready for its own writes."""
-        for replica in dict.fromkeys(self._replicas.values()):
-            await replica.prepare([each for each in writes if self._replicas[each[0][0]] is replica])
+    async def fingerprint(self) -> str:
+        """Return a digest of all memories.
 
-    async def write(
-        self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
-    ) -> Fields | None:
-        """Write a memory; see :class:`~commonplace.services.sync.replica.Replica`."""
-        return await self._replicas[key[0]].write(key, fields, seen=seen, others=others)
+        Raises:
+            StorageError: One of the memories cannot be read.
+        """
+        return " ".join([await replica.fingerprint() for replica in dict.fromkeys(self._replicas.values())])
+
+    async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
+        """Return the vectors of the texts of memories."""
+        vectors: dict[Key, Fields] = {}
+        for replica, own in self._by_replica(keys).items():
+            vectors.update(await replica.vectors(own))
+        return vectors
+
+    async def write(self, page: Sequence[MemoryWrite]) -> Sequence[Written]:
+        """Write memories, each where it belongs; see :class:`~commonplace.services.sync.replica.Replica`."""
+        results: list[Written] = []
+        for replica, group in groupby(page, key=lambda each: self._replicas[each.key[0]]):
+            results += await replica.write(list(group))
+        return results
 
     async def erase(self, keys: Collection[Key]) -> None:
         """Erase memories, each where it is."""
-        for replica in dict.fromkeys(self._replicas.values()):
-            own = [key for key in keys if self._replicas[key[0]] is replica]
-            if own:
-                await replica.erase(own)
+        for replica, own in self._by_replica(keys).items():
+            await replica.erase(own)
+
+    def _by_replica(self, keys: Collection[Key]) -> Mapping[Replica, list[Key]]:
+        groups: dict[Replica, list[Key]] = {}
+        for key in keys:
+            groups.setdefault(self._replicas[key[0]], []).append(key)
+        return groups

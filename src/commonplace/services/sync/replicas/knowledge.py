@@ -7,10 +7,11 @@ from commonplace.core.request_context import current_context
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.knowledge.exchange.kinds import ExchangeKind
-from commonplace.knowledge.exchange.texts import PreparedTexts
+from commonplace.knowledge.exchange.writes import RowWrite
 from commonplace.services.sync.changes import Fields
 from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.kinds import SyncKind
+from commonplace.services.sync.replica import MemoryWrite, Written
 from commonplace.services.sync.replicas.erased_rows import erase_rows
 
 _TABLES: Final = {
@@ -33,7 +34,6 @@ class KnowledgeReplica:
     def __init__(self, memory: KnowledgeMemory, settings: Settings) -> None:
         self._memory = memory
         self._settings = settings
-        self._texts = PreparedTexts(memory.engine)
         self._by_actor: dict[str, KnowledgeMemory] = {}
 
     async def read(self) -> Mapping[Key, Fields]:
@@ -41,18 +41,30 @@ class KnowledgeReplica:
         rows = await self._memory.exchange.read()
         return {(SyncKind(kind), name): fields for (kind, name), fields in rows.items()}
 
-    async def prepare(self, writes: Sequence[tuple[Key, Fields | None]]) -> None:
-        """Compute the vectors of all texts together."""
-        await self._texts.prepare(
-            (ExchangeKind(kind), fields) for (kind, _), fields in writes if fields is not None
-        )
+    async def fingerprint(self) -> str:
+        """Return a digest of all memories."""
+        return await self._memory.exchange.fingerprint()
 
-    async def write(
-        self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
-    ) -> Fields | None:
-        """Write a memory; see :meth:`Exchange.write <commonplace.knowledge.exchange.exchanging.Exchange.write>`."""
-        kind, name = key
-        return await self._acting().exchange.write(ExchangeKind(kind), name, fields, seen=seen, others=others)
+    async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
+        """Return the vectors of the texts of memories."""
+        names = [(ExchangeKind(kind), name) for kind, name in keys]
+        vectors = await self._memory.exchange.vectors(names)
+        return {(SyncKind(kind), name): vector for (kind, name), vector in vectors.items()}
+
+    async def write(self, page: Sequence[MemoryWrite]) -> Sequence[Written]:
+        """Write memories in one transaction; see :meth:`.Exchange.write`."""
+        rows = [
+            RowWrite(
+                kind=ExchangeKind(each.key[0]),
+                name=each.key[1],
+                fields=each.fields,
+                seen=each.seen,
+                others=each.others,
+                vector=each.vector,
+            )
+            for each in page
+        ]
+        return await self._acting().exchange.write(rows)
 
     async def erase(self, keys: Collection[Key]) -> None:
         """Erase memories."""

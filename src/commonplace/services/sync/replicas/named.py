@@ -7,6 +7,7 @@ from commonplace.core.settings import Settings
 from commonplace.services.sync.changes import Fields
 from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.kinds import SyncKind
+from commonplace.services.sync.replica import MemoryWrite, Written, fingerprint_of, write_each
 from commonplace.services.sync.replicas.erased_rows import erase_rows
 
 
@@ -48,14 +49,23 @@ class NamedReplica:
         """Return the fields of all memories."""
         return {(self._kind, name): fields for name, fields in (await self._exchange.read()).items()}
 
-    async def prepare(self, writes: Sequence[tuple[Key, Fields | None]]) -> None:
-        """Do nothing: a write needs nothing else."""
+    async def fingerprint(self) -> str:
+        """Return a digest of all memories."""
+        return fingerprint_of(await self.read())
 
-    async def write(
-        self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
-    ) -> Fields | None:
-        """Write a memory; its history keeps the texts of other devices that lost."""
-        return await self._exchange.write(key[1], fields, seen=seen, others=others)
+    async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
+        """Return nothing: no search compares these memories by a vector that is stored."""
+        del keys
+        return {}
+
+    async def write(self, page: Sequence[MemoryWrite]) -> Sequence[Written]:
+        """Write memories; their history keeps the texts of other devices that lost."""
+        return await write_each(page, self._write)
+
+    async def _write(self, memory: MemoryWrite) -> Fields | None:
+        return await self._exchange.write(
+            memory.key[1], memory.fields, seen=memory.seen, others=memory.others
+        )
 
     async def erase(self, keys: Collection[Key]) -> None:
         """Erase memories."""

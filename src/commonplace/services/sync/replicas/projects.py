@@ -8,6 +8,7 @@ from commonplace.projects import Clues, DistantProject, Projects
 from commonplace.services.sync.changes import Fields
 from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.kinds import SyncKind
+from commonplace.services.sync.replica import MemoryWrite, Written, fingerprint_of, write_each
 
 
 class ProjectsReplica:
@@ -26,21 +27,24 @@ class ProjectsReplica:
         """Return the fields of all projects."""
         return await asyncio.to_thread(self._read)
 
-    async def prepare(self, writes: Sequence[tuple[Key, Fields | None]]) -> None:
-        """Do nothing: a write needs nothing else."""
+    async def fingerprint(self) -> str:
+        """Return a digest of all projects."""
+        return fingerprint_of(await self.read())
 
-    async def write(
-        self, key: Key, fields: Fields | None, *, seen: Fields | None, others: Sequence[Fields] = ()
-    ) -> Fields | None:
-        """Note a project of another device or rename one of this home, and return the fields that it shows now.
+    async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
+        """Return nothing: a project has no text."""
+        del keys
+        return {}
+
+    async def write(self, page: Sequence[MemoryWrite]) -> Sequence[Written]:
+        """Note projects of other devices or rename those of this home, and return what they show now.
 
         A deletion forgets a project of another device; one of this home stays.
-
-        Raises:
-            ConflictError: It shows something else by now; nothing was written.
         """
-        del others
-        return await asyncio.to_thread(self._write, key[1], fields, seen)
+        return await write_each(page, self._write_one)
+
+    async def _write_one(self, project: MemoryWrite) -> Fields | None:
+        return await asyncio.to_thread(self._write, project.key[1], project.fields, project.seen)
 
     async def erase(self, keys: Collection[Key]) -> None:
         """Erase the names of projects; one of another device is forgotten."""
