@@ -25,6 +25,7 @@ class Lessons:
         self.rows: dict[Key, Fields] = {}
         self.texts: dict[Key, list[str]] = {}
         self.others: dict[Key, list[Fields]] = {}
+        self.vectors_seen: dict[Key, Fields | None] = {}
 
     def put(self, key: Key, fields: Fields) -> None:
         """Store a lesson."""
@@ -52,6 +53,7 @@ class Lessons:
         if self.rows.get(lesson.key) not in (lesson.seen, lesson.fields):
             raise ConflictError("name", "a lesson as it was seen", lesson.key[1])
         self.others[lesson.key] = list(lesson.others)
+        self.vectors_seen[lesson.key] = lesson.vector
         if lesson.fields is None:
             self.rows.pop(lesson.key, None)
         else:
@@ -61,7 +63,7 @@ class Lessons:
     async def erase(self, keys: Collection[Key]) -> None:
         """Erase lessons with their earlier texts."""
         for key in keys:
-            for table in (self.rows, self.texts, self.others):
+            for table in (self.rows, self.texts, self.others, self.vectors_seen):
                 table.pop(key, None)
 
 

@@ -1,7 +1,7 @@
 """Facts, rules, entities and links of two devices that sync over a folder."""
 
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,14 @@ from commonplace.core.settings import Settings
 from commonplace.core.sources import Source
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import EpisodeDraft, KnowledgeMemory
+from commonplace.knowledge.exchange import vectors
+from commonplace.knowledge.exchange.writes import RowWrite
 from commonplace.knowledge.model.kinds import Fact, Rule, Validity
 from commonplace.knowledge.store.database import KnowledgeDatabase
 from commonplace.services.sync.replicas.knowledge import KnowledgeReplica
 from support.database_stock import DatabaseStock
 from support.knowledge import TENANT
+from support.passages import long_text
 from support.sync_devices import SyncedDevice, sync_all
 
 pytestmark = pytest.mark.requirement("SYN-09.1")
@@ -113,6 +116,71 @@ async def test_what_one_learns_the_other_knows(devices: list[Device], clock: Man
     (found, *_) = await server.memory.search("Jellyfin listens", types=["fact"])
     assert found.memory.id == key
     assert await laptop.replica.read() == await server.replica.read()
+
+
+@pytest.mark.requirement("SYN-12.1")
+async def test_vectors_travel(devices: list[Device], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device of the same model embeds no text that arrives, and searches as if it had."""
+    laptop, server = devices
+    key = await laptop.fact("Jellyfin listens on 8096")
+    rule = (await laptop.memory.store_rule(content="Ask before a restart")).id
+    await laptop.sync()
+    with monkeypatch.context() as patch:
+        patch.setattr(EmbeddingEngine, "embed_batch_async", refuse)
+        await server.sync()
+    (first, *_) = await server.memory.search("Jellyfin listens", types=["fact"], mode="semantic")
+    assert first.memory.id == key
+    (first, *_) = await server.memory.search("Ask before a restart", types=["rule"], mode="semantic")
+    assert first.memory.id == rule
+
+
+async def refuse(self: EmbeddingEngine, texts: Sequence[str | None]) -> None:
+    """Embed nothing."""
+    raise AssertionError(f"{self.model_name} was asked for {texts}")
+
+
+@pytest.mark.requirement("SYN-12.1")
+async def test_vectors_of_another_model_are_computed_again(
+    devices: list[Device], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A vector means nothing to another model."""
+    laptop, server = devices
+    key = await laptop.fact("Jellyfin listens on 8096")
+    await laptop.sync()
+    with monkeypatch.context() as patch:
+        patch.setattr(vectors, "unpacked_vector", lambda *_, **__: None)
+        await server.sync()
+    (first, *_) = await server.memory.search("Jellyfin listens", types=["fact"], mode="semantic")
+    assert first.memory.id == key
+
+
+@pytest.mark.requirement("SYN-12.1")
+async def test_passages_of_a_long_text_are_computed_again(devices: list[Device]) -> None:
+    """They are in the text, so its vector alone would not do."""
+    laptop, server = devices
+    key = await laptop.fact(long_text(), subject="Office", predicate="diary")
+    await sync_all(laptop, server)
+    counts = [await passages_of(device, key) for device in devices]
+    assert counts[0] == counts[1] > 1
+
+
+async def passages_of(device: Device, key: UUID) -> int:
+    """The number of passages of a fact."""
+    async with device.memory.session.reading() as sql:
+        return await sql.connection.fetchval("SELECT count(*) FROM fact_passages WHERE memory_id = $1", key)
+
+
+async def test_a_page_is_written_without_the_rows_that_cannot_be(devices: list[Device]) -> None:
+    """A row that the database refuses, because its id is another tenant's, keeps no other one from being written."""
+    laptop, server = devices
+    keys = [await laptop.fact(f"Port {number}", subject=f"Service {number}") for number in range(5)]
+    stranger = server.memory.acting_for(tenant_id="stranger", actor="stranger")
+    rows = await laptop.memory.exchange.read()
+    page = [RowWrite(kind=kind, name=name, fields=fields, seen=None) for (kind, name), fields in rows.items()]
+    taken = next(each for each in page if each.name == str(keys[2]))
+    assert await stranger.exchange.write([taken]) == [taken.fields]
+    await sync_all(laptop, server)
+    assert await server.active() == ["Port 0", "Port 1", "Port 3", "Port 4"]
 
 
 async def test_nothing_new_is_nothing(devices: list[Device]) -> None:

@@ -2,13 +2,14 @@
 
 import contextlib
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.services.sync.carriers.folder import FolderCarrier
+from commonplace.services.sync.changes import Fields
 from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.keys import new_home_key
 from commonplace.services.sync.kinds import SyncKind
@@ -119,6 +120,62 @@ async def test_a_sync_asks_once_for_all_memories_that_did_not_change(devices: li
     laptop.state._file._connection.set_trace_callback(statements.append)
     await laptop.sync()
     assert len(statements) < 100
+
+
+@pytest.mark.requirement("SYN-12.1")
+async def test_a_sync_reads_no_memory_if_none_changed(devices: list[LessonsDevice]) -> None:
+    """A fingerprint tells; one that changed after all is read, and found."""
+    laptop, server, _ = devices
+    laptop.learn("Takes 60s")
+    await sync_devices(*devices)
+    for device in (laptop, server):
+        read = device.lessons.read
+        device.lessons.read = refuse
+        assert not (await device.sync()).is_news
+        device.lessons.read = read
+    server.learn("Takes 90s")
+    await sync_devices(*devices)
+    assert laptop.text() == "Takes 90s"
+
+
+async def refuse() -> Mapping[Key, Fields]:
+    """Read nothing."""
+    raise AssertionError("all memories were read")
+
+
+@pytest.mark.requirement("SYN-12.1")
+async def test_what_changes_while_memories_are_read_is_found_by_the_next_sync(
+    devices: list[LessonsDevice],
+) -> None:
+    """The fingerprint from before is not kept."""
+    laptop, server, _ = devices
+    read = laptop.lessons.read
+
+    async def changing() -> Mapping[Key, Fields]:
+        rows = await read()
+        laptop.learn("Takes 90s")
+        laptop.lessons.read = read
+        return rows
+
+    laptop.learn("Takes 60s")
+    laptop.lessons.read = changing
+    await laptop.sync()
+    await sync_devices(*devices)
+    assert server.text() == "Takes 90s"
+
+
+@pytest.mark.requirement("SYN-12.1")
+async def test_the_vector_of_a_text_reaches_who_writes_it(devices: list[LessonsDevice]) -> None:
+    """Through a snapshot too; and an erasure takes it out of every file."""
+    laptop, server, _ = devices
+    laptop.learn("Takes 60s")
+    await laptop.sync()
+    await server.sync()
+    assert server.lessons.vectors_seen[JELLYFIN] == {"values": "Takes 60s"}
+    await laptop.syncing.erase([JELLYFIN])
+    await sync_devices(*devices)
+    for device in devices:
+        assert all(each.vector is None for each in device.state.heads(JELLYFIN))
 
 
 @pytest.mark.parametrize("seed", range(20))
