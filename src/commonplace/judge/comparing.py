@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from commonplace.core.errors import EmbeddingError
 from commonplace.judge import wordings
+from commonplace.judge.opposites import are_opposites
 from commonplace.judge.verdicts import Judgement, Verdict, between, decided
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ _GROUNDS: Final = {
 }
 _SAME_WORDS: Final = Judgement(
     verdict=Verdict.SAME, probability=1.0, grounds="Both texts say the same in the same words and amounts"
+)
+_OPPOSITE: Final = Judgement(
+    verdict=Verdict.CORRECT, probability=1.0, grounds="The new text says the opposite in the same words"
 )
 _NO_WEIGHTS: Final = Judgement(
     verdict=Verdict.DISTINCT,
@@ -61,7 +65,8 @@ def _opened() -> "PairNetwork":
 class Judge:
     """Compares newer texts with older ones. It opens the network when it first needs it, once in a process.
 
-    Without the weights of the embedding model, only texts with the same words are the same, and nothing is corrected.
+    Without the weights of the embedding model, only texts with the same words are the same, and only their opposite
+    corrects one.
 
     Args:
         opens: Opens the network.
@@ -117,12 +122,16 @@ class Judge:
         self._network()
 
     def _judged(self, pairs: Sequence[Compared]) -> list[Judgement]:
-        open_pairs = [pair for pair in pairs if not _are_same_words(pair)]
+        certain = [_certain(pair) for pair in pairs]
+        open_pairs = [pair for pair, judgement in zip(pairs, certain, strict=True) if judgement is None]
         network = self._network() if open_pairs else None
         if network is None:
-            return [_SAME_WORDS if _are_same_words(pair) else _NO_WEIGHTS for pair in pairs]
+            return [judgement or _NO_WEIGHTS for judgement in certain]
         chances = iter(network.chances([_named(pair) for pair in open_pairs]).tolist())
-        return [_SAME_WORDS if _are_same_words(pair) else _judgement(pair, next(chances)) for pair in pairs]
+        return [
+            judgement or _judgement(pair, next(chances))
+            for pair, judgement in zip(pairs, certain, strict=True)
+        ]
 
     def _network(self) -> "PairNetwork | None":
         try:
@@ -151,8 +160,11 @@ def _strongest(judgements: Sequence[Judgement]) -> Judgement:
     return min(single, key=lambda each: (_STRONGEST.index(each.verdict), -each.probability))
 
 
-def _are_same_words(pair: Compared) -> bool:
-    return wordings.claim_of(pair.old) == wordings.claim_of(pair.new)
+def _certain(pair: Compared) -> Judgement | None:
+    """Return the judgement of a pair whose words decide it; ``None`` if the network must."""
+    if wordings.claim_of(pair.old) == wordings.claim_of(pair.new):
+        return _SAME_WORDS
+    return _OPPOSITE if are_opposites(pair.old, pair.new) else None
 
 
 def _named(pair: Compared) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.judge import Verdict, joined, judge
+from commonplace.judge.opposites import are_opposites
 from commonplace.judge.verdicts import between, decided
 
 TEXTS = (
@@ -81,6 +82,27 @@ def test_judges_the_cases_of_the_specification(existing: str, emitted: str, verd
 def test_a_state_change_or_another_value_corrects(existing: str, emitted: str) -> None:
     """Removed, gone, fixed, moved, replaced, renamed, retired, upgraded, rolled back, back again."""
     assert judge.compare(existing, emitted).verdict is Verdict.CORRECT
+
+
+@pytest.mark.requirement("JDG-01.1")
+@pytest.mark.parametrize(
+    ("existing", "emitted", "certain"),
+    [
+        ("Automatic updates are on", "Automatic updates are off since 5.1 broke the login", True),
+        ("Automatic updates are off since 5.1 broke the login", "Automatic updates are on again", True),
+        ("Notifications are enabled", "Notifications are disabled because of noise", True),
+        ("Die Heizung ist aus", "Die Heizung ist an, weil es friert", True),
+        ("The heating is on", "The heating is off until Monday", False),
+        ("The heating is on", "The heating is on since Monday", False),
+        ("It is on", "It is on the shelf, off the floor", False),
+        ("Keep it open", "Keep the shop closed", False),
+    ],
+)
+def test_the_opposite_in_the_same_words_corrects(existing: str, emitted: str, *, certain: bool) -> None:
+    """Whatever reason follows; what holds for a while, or elsewhere, is left to the network."""
+    assert are_opposites(existing, emitted) is certain
+    if certain:
+        assert judge.compare(existing, emitted).verdict is Verdict.CORRECT
 
 
 @pytest.mark.requirement("JDG-01.1")
