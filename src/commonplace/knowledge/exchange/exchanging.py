@@ -64,6 +64,11 @@ class Exchange:
             rows = await sql.exchanged_names()
         return {(ExchangeKind(row["kind"]), str(row["id"])) for row in rows}
 
+    async def count_conflicts(self) -> int:
+        """Return how many facts wait for a person because other databases changed them, or facts of their key, too."""
+        async with self._session.reading() as sql:
+            return await sql.count_conflicts()
+
     async def write(
         self,
         kind: ExchangeKind,

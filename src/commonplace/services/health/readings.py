@@ -23,6 +23,7 @@ from commonplace.services.health.rules import (
     ConsolidationState,
     EpisodeBacklog,
     HealthReading,
+    SyncHealth,
 )
 from commonplace.services.opening import Memories, OpenedMemories
 from commonplace.storage.backup.last_backup import last_backup_at
@@ -46,6 +47,7 @@ class Aspect(StrEnum):
     DIGESTS = "app memory"
     REVIEWS = "the review queue"
     BACKUP = "the date of the last backup"
+    SYNC = "the state of sync"
 
 
 WITHOUT_KNOWLEDGE: Final = frozenset({Aspect.MACHINE, Aspect.DIGESTS})
@@ -155,6 +157,21 @@ class _HealthReader:
             )
         }
 
+    async def sync(self) -> Mapping[str, Any]:
+        from commonplace.services.sync.home import read_status  # noqa: PLC0415 - not for a briefing
+
+        status = await read_status(self.settings)
+        if status is None:
+            return {}
+        failure = status.failure
+        return {
+            "sync": SyncHealth(
+                failed_since=failure and failure.since,
+                error=failure.error if failure else "",
+                conflicts=await self.opened.knowledge().exchange.count_conflicts(),
+            )
+        }
+
     def _memories(self) -> Memories:
         return Memories(
             operational=self.opened.operational(),
@@ -173,6 +190,7 @@ class _HealthReader:
             Aspect.DIGESTS: self.digests,
             Aspect.REVIEWS: self.reviews,
             Aspect.BACKUP: self.backup,
+            Aspect.SYNC: self.sync,
         }[aspect]
 
 

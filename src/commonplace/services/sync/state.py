@@ -10,9 +10,11 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.services.sync import state_rows
 from commonplace.services.sync.changes import Change, Fields
 from commonplace.services.sync.device_files import Departure, DeviceFile
@@ -153,6 +155,18 @@ class SyncState:
         with self._file.reading() as sql:
             return dict(sql.execute("SELECT device, number FROM mentions").fetchall())
 
+    def sightings(self) -> dict[str, datetime]:
+        """Return when each other device was last seen, of those that were seen since this is recorded."""
+        with self._file.reading() as sql:
+            rows = sql.execute("SELECT device, at FROM sightings").fetchall()
+        return {device: parse_timestamp(at) for device, at in rows}
+
+    def note_sightings(self, devices: Iterable[str], at: datetime) -> None:
+        """Note when devices were seen."""
+        rows = [(device, format_timestamp(at)) for device in devices]
+        with self._file.writing() as sql:
+            sql.executemany("INSERT OR REPLACE INTO sightings VALUES (?, ?)", rows)
+
     def heads(self, key: Key) -> list[Change]:
         """Return the changes of a memory that no other known change has seen."""
         with self._file.reading() as sql:
@@ -229,6 +243,12 @@ class SyncState:
         with self._file.writing() as sql:
             state_rows.put_seen(sql, seen)
             sql.executemany("DELETE FROM pending WHERE kind = ? AND name = ?", list(seen))
+
+    def count_unsent(self) -> int:
+        """Return the number of changes of this device that are in no file yet."""
+        with self._file.reading() as sql:
+            (count,) = sql.execute("SELECT count(*) FROM unsent").fetchone()
+        return count
 
     def unsent(self, limit: int) -> list[Change]:
         """Return the first changes of this device that are in no file yet, in the order in which they were made."""
