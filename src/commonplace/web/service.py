@@ -72,7 +72,9 @@ def create_app(
     """
     options = security or SecurityOptions()
     servers = McpServers(memories)
-    requested_sync = RequestedSync(memories.knowledge.database.settings, memories.knowledge)
+    requested_sync = RequestedSync(
+        memories.knowledge.database.settings, memories.knowledge, clock=memories.knowledge.clock
+    )
     app = FastAPI(
         title="commonplace",
         summary="Persistent memory for AI agents",

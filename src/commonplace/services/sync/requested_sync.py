@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,13 +24,11 @@ class SyncOutcome:
     Attributes:
         at: When it ended.
         text: What it did, or why it failed, in one or two sentences.
-        problems: What a person should look at.
         has_failed: Whether it failed.
     """
 
     at: datetime
     text: str
-    problems: Sequence[str] = ()
     has_failed: bool = False
 
 
@@ -94,7 +91,7 @@ class RequestedSync:
             text = f"Not synced: {without_logins(str(error))}"
         except Exception:  # noqa: BLE001 - an outer door: the page says that it failed
             _log.exception("not synced")
-            text = "Not synced: an unexpected error; the log of the service has the details"
+            text = "Not synced: an unexpected error. The log of the service has the details."
         else:
-            return SyncOutcome(at=self._clock(), text=summary_of(report), problems=report.problems)
+            return SyncOutcome(at=self._clock(), text=summary_of(report))
         return SyncOutcome(at=self._clock(), text=text, has_failed=True)
