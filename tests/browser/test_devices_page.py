@@ -34,7 +34,7 @@ async def test_a_person_syncs_and_sees_what_came_of_it(
         await pair.store_port(pair.other, 8920)
         await pair.sync_other()
         await page.reload()
-        await expect(page.get_by_text("This device has not synced yet.")).to_be_visible()
+        await expect(page.get_by_role("region", name="Target").get_by_text("none yet")).to_be_visible()
         await page.get_by_role("button", name="Sync now").click()
         await expect(
             page.get_by_role("status").get_by_text("1 change of this device, 1 of others")

@@ -185,7 +185,7 @@ class SyncedHome:
             is_waiting=bool(unsent or outbox),
             unsent=unsent,
             outbox=outbox,
-            unwritten=len(self._state.pending()),
+            unwritten=self._state.count_unwritten(own),
             erasures=self._state.erasures(),
             synced_at=synced_at,
             last=last,

@@ -238,6 +238,21 @@ class SyncState:
             rows = sql.execute("SELECT kind, name FROM pending ORDER BY kind, name").fetchall()
         return [(SyncKind(kind), name) for kind, name in rows]
 
+    def count_unwritten(self, own: str) -> int:
+        """Return how many memories wait to be written here because of a change of another device.
+
+        Args:
+            own: The id of this device; a memory that only this device changed shows its change already.
+        """
+        with self._file.reading() as sql:
+            (count,) = sql.execute(
+                "SELECT count(*) FROM pending WHERE EXISTS (SELECT 1 FROM changes "
+                "WHERE changes.kind = pending.kind AND changes.name = pending.name "
+                "AND json_extract(changes.change, '$.stamp[2]') <> ?)",
+                (own,),
+            ).fetchone()
+        return count
+
     def written(self, seen: Mapping[Key, SeenMemory]) -> None:
         """Note memories that were written here, as they are now."""
         with self._file.writing() as sql:

@@ -92,6 +92,7 @@ async def test_a_failure_is_known_until_a_sync_works(pair: SyncedPair, clock: Ma
     assert status.failure.since == failed_at
     assert "cannot be used" in status.failure.error
     assert (status.synced_at, status.is_waiting, status.unsent, status.outbox) == (synced_at, True, 1, 0)
+    assert status.unwritten == 0
     pair.unblock()
     await pair.sync()
     status = await status_of(pair)
