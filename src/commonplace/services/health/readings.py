@@ -37,6 +37,10 @@ _LATEST_S: Final = 10 * 365 * 86_400.0
 _log = logging.getLogger(__name__)
 
 
+SyncReader = Callable[[OpenedMemories, Settings], Awaitable[SyncHealth]]
+"""Reads sync; the caller passes it, because sync is built on the services that this package serves."""
+
+
 class Aspect(StrEnum):
     """A part of a reading, by the name in a warning that says that it cannot be read."""
 
@@ -62,6 +66,7 @@ class _HealthReader:
     settings: Settings
     clock: Clock
     urgent_only: bool
+    read_sync: SyncReader | None
 
     async def machine(self) -> Mapping[str, Any]:
         home = self.settings.home
@@ -158,19 +163,7 @@ class _HealthReader:
         }
 
     async def sync(self) -> Mapping[str, Any]:
-        from commonplace.services.sync.home import read_status  # noqa: PLC0415 - not for a briefing
-
-        status = await read_status(self.settings)
-        if status is None:
-            return {}
-        failure = status.failure
-        return {
-            "sync": SyncHealth(
-                failed_since=failure and failure.since,
-                error=failure.error if failure else "",
-                conflicts=await self.opened.knowledge().exchange.count_conflicts(),
-            )
-        }
+        return {} if self.read_sync is None else {"sync": await self.read_sync(self.opened, self.settings)}
 
     def _memories(self) -> Memories:
         return Memories(
@@ -201,6 +194,7 @@ async def read_health(
     aspects: Collection[Aspect] = tuple(Aspect),
     clock: Clock = utc_now,
     urgent_only: bool = False,
+    read_sync: SyncReader | None = None,
 ) -> HealthReading:
     """Return a reading of some aspects, by default of all; the other aspects count as healthy.
 
@@ -212,8 +206,11 @@ async def read_health(
         aspects: What to read.
         clock: Returns the current time.
         urgent_only: Whether only urgent warnings matter. Episodes are then read only if one will be lost soon.
+        read_sync: Reads sync; without it, sync counts as healthy.
     """
-    reader = _HealthReader(opened=opened, settings=settings, clock=clock, urgent_only=urgent_only)
+    reader = _HealthReader(
+        opened=opened, settings=settings, clock=clock, urgent_only=urgent_only, read_sync=read_sync
+    )
     read = await asyncio.gather(*(_guarded(aspect, reader.of(aspect)) for aspect in aspects))
     fields: dict[str, Any] = {}
     unreadable: dict[str, str] = {}
