@@ -1,5 +1,7 @@
 """The ASGI application: routes, middleware, error handlers and documentation over open memories."""
 
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from functools import cache, partial
 from importlib.metadata import version
 from typing import Final
@@ -11,6 +13,7 @@ from commonplace.access import Logins, Tokens
 from commonplace.core.settings import Settings
 from commonplace.llm import Model
 from commonplace.services.opening import Memories
+from commonplace.services.sync.requested_sync import RequestedSync
 from commonplace.web.http import health, login, monitoring
 from commonplace.web.http.access import acting, installation_reader, refuse_forgery
 from commonplace.web.http.authentication import Authentication
@@ -33,7 +36,7 @@ from commonplace.web.http.security import SecurityOptions
 from commonplace.web.http.tracing import RequestSpans
 from commonplace.web.pages.layout import assets
 from commonplace.web.pages.routes import router as dashboard
-from commonplace.web.rest import briefing, catalog, documentation, reviews, sync
+from commonplace.web.rest import briefing, catalog, documentation, reviews, sync, sync_status
 from commonplace.web.rest import health as health_warnings
 from commonplace.web.rest.apps import admin, conversations
 from commonplace.web.rest.apps import routes as rest
@@ -69,6 +72,9 @@ def create_app(
     """
     options = security or SecurityOptions()
     servers = McpServers(memories)
+    requested_sync = RequestedSync(
+        memories.knowledge.database.settings, memories.knowledge, clock=memories.knowledge.clock
+    )
     app = FastAPI(
         title="commonplace",
         summary="Persistent memory for AI agents",
@@ -77,7 +83,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        lifespan=servers.running,
+        lifespan=_lifespan(servers, requested_sync),
     )
     app.router.routes.extend(_router().routes)
     app.state.memories = memories
@@ -86,6 +92,7 @@ def create_app(
         memories=memories, settings=settings, worker=worker, ledger=model.ledger if model else None
     )
     app.state.model = model
+    app.state.requested_sync = requested_sync
     app.state.logins = Logins(tokens)
     app.state.process_registry = registry = monitoring.process_registry()
     app.state.limiter = Limiter(options.rate_limits, registry)
@@ -97,6 +104,19 @@ def create_app(
     return app
 
 
+def _lifespan(
+    servers: McpServers, requested_sync: RequestedSync
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    """Return the lifespan of the application: its MCP servers run, and a sync ends before the memories close."""
+
+    @asynccontextmanager
+    async def running(app: FastAPI) -> AsyncGenerator[None]:
+        async with servers.running(app), aclosing(requested_sync):
+            yield
+
+    return running
+
+
 @cache
 def _router() -> APIRouter:
     """Return the routes of every application; the first request prepares them, which takes half a second."""
@@ -105,7 +125,18 @@ def _router() -> APIRouter:
     router.include_router(dashboard)  # First, because a request prepares every route before its own.
     apps = (admin, rest, conversations)
     knowing = (knowledge, lists, entities, upkeep, consolidation)
-    for part in (*apps, operational, workspace, *knowing, briefing, catalog, reviews, sync, health_warnings):
+    for part in (
+        *apps,
+        operational,
+        workspace,
+        *knowing,
+        briefing,
+        catalog,
+        reviews,
+        sync,
+        sync_status,
+        health_warnings,
+    ):
         router.include_router(part.api.router, responses=answers)
     router.include_router(health.router, responses=may_answer(FOREIGN_HOST, TOO_MANY))
     router.include_router(monitoring.router, responses=answers, dependencies=[Depends(installation_reader)])

@@ -46,6 +46,9 @@ async def test_two_machines_share_their_memories(
         joined = desktop("sync", "join", carried, "--name", "desktop", "--passphrase-file", str(secret))
         assert "1 memory changed here" in joined.out, joined.err
         assert "Takes 60s to start" in desktop("list", "lessons").out
+        history = desktop("history", "o:1")
+        assert "device laptop" in history.out
+        assert desktop("history", "o:1", "--json").json["steps"][0]["actor"] == "sync:laptop"
         assert "Nothing new." in desktop("sync").out
         assert "ok     sync" in laptop("doctor", "--no-model").out
 
@@ -55,6 +58,7 @@ async def test_two_machines_share_their_memories(
         revoked = laptop("sync", "revoke", "desktop", "--passphrase-file", str(new))
         assert "desktop is revoked" in revoked.out, revoked.err
         assert "revoked" in desktop("sync").err
+        assert "Every sync has failed since" in desktop("sync", "status").out
         assert "revoked" in laptop("sync", "status").out
         assert "memories stay" in laptop("sync", "leave").out
         assert "Takes 60s to start" in laptop("list", "lessons").out

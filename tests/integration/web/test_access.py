@@ -34,7 +34,7 @@ OF_ALL_TENANTS = (
     "/api/v1/know",
     "/api/v1/memories",
     "/api/v1/reviews",
-    "/api/v1/sync",
+    "/api/v1/sync/file",
     "/api/v1/health",
     "/knowledge",
     "/search",

@@ -19,6 +19,7 @@ from commonplace.services.health.rules import (
     ConsolidationState,
     EpisodeBacklog,
     HealthReading,
+    SyncHealth,
 )
 from commonplace.storage.backup.last_backup import FILE, last_backup_at, note_backup
 
@@ -195,6 +196,21 @@ def days(count: int) -> datetime:
                 "decide, memories that are held or flagged are not used. $ commonplace review"
             ),
         ),
+        (replace(HEALTHY, sync=SyncHealth(failed_since=days(1), error="no network")), None),
+        (
+            replace(HEALTHY, sync=SyncHealth(failed_since=days(2), error="no network")),
+            (
+                "warning sync-failed: Every sync has failed since 25 November. Your other devices do not get the "
+                "memories of this one, and this one does not get theirs. (no network) $ commonplace sync"
+            ),
+        ),
+        (
+            replace(HEALTHY, sync=SyncHealth(conflicts=2)),
+            (
+                "notice sync-conflicts: 2 facts that two devices changed wait for your decision. "
+                "$ commonplace review"
+            ),
+        ),
         (
             replace(HEALTHY, unreadable={"knowledge memory": "the server does not answer"}),
             (
@@ -228,6 +244,7 @@ def test_the_most_severe_warning_comes_first() -> None:
         consolidation=NO_MODEL,
         clock_fault="the clock is wrong",
         embedding_fault="no weights",
+        sync=SyncHealth(failed_since=days(2), conflicts=1),
         unreadable={"app memory": "gone"},
     )
     codes = [each.code for each in warnings_of(reading)]

@@ -5,6 +5,7 @@ import typer
 from commonplace.cli.catalog.opening import IdOrNameArgument, opened_catalog
 from commonplace.cli.frame.command import Answer, commands, listing
 from commonplace.services.catalog.catalog import Catalog
+from commonplace.services.sync.actors import actor_in_words
 
 app = typer.Typer(add_completion=False)
 
@@ -20,6 +21,6 @@ async def history(catalog: Catalog, memory_id: IdOrNameArgument) -> Answer:
         "steps",
         steps,
         ("time (UTC)", "change", "by", "text"),
-        lambda step: (step.at, step.event.replace("_", " "), step.actor, step.text),
+        lambda step: (step.at, step.event.replace("_", " "), actor_in_words(step.actor), step.text),
         if_empty="No changes.",
     )

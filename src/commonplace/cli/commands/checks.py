@@ -40,6 +40,7 @@ from commonplace.reranker import reranker_of
 from commonplace.services.health import HealthWarning, read_health, warnings_of
 from commonplace.services.opening import OpenedMemories
 from commonplace.services.sync.home import SyncedHome, is_synced
+from commonplace.services.sync.sync_health import read_sync_health
 from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters
 from commonplace.storage.backup.archive import disk_errors
 from commonplace.storage.backup.restoring import check as check_restorable
@@ -372,7 +373,8 @@ async def run_checks(settings: Settings, *, ask_model: bool = True) -> AsyncIter
 async def current_warnings(settings: Settings) -> list[HealthWarning]:
     """Return the warnings about memories that will be lost and work that is stuck, the most severe first."""
     async with AsyncExitStack() as stack:
-        return warnings_of(await read_health(await OpenedMemories.open(stack, settings), settings))
+        opened = await OpenedMemories.open(stack, settings)
+        return warnings_of(await read_health(opened, settings, read_sync=read_sync_health))
 
 
 async def check_backup(file: Path) -> AsyncIterator[Check]:

@@ -21,7 +21,8 @@ from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import Settings
 from commonplace.core.text import plural
 from commonplace.services.sync.carriers.targets import SyncTarget
-from commonplace.services.sync.home import SyncedHome, SyncStatus, create_home, join_home
+from commonplace.services.sync.home import SyncedHome, create_home, join_home
+from commonplace.services.sync.status import SyncStatus, summary_of
 from commonplace.services.sync.syncing import SyncReport
 
 WATCH_EVERY_S: Final = 30.0
@@ -200,44 +201,46 @@ def _asked(*, is_new: bool) -> str:
 
 
 def _print_report(out: Console, report: SyncReport) -> None:
-    if not report.is_news and not report.problems:
-        out.print("Nothing new.")
-        return
-    out.print(
-        f"{plural(report.own_changes, 'change')} of this device, {report.other_changes:,} of others; "
-        f"{plural(report.memories, 'memory', 'memories')} changed here, {plural(report.files, 'file')} sent"
-    )
+    out.print(summary_of(report))
     _print_problems(out, report.problems)
 
 
 def _print_status(out: Console, seen: SyncStatus) -> None:
     out.print(f"Target: {shown(seen.target)}")
-    if seen.last is None:
-        out.print("This device has not synced yet: run `commonplace sync`.")
-    else:
-        out.print(f"Last sync with news: {seen.last.at:%Y-%m-%d %H:%M} UTC")
+    _print_last_sync(out, seen)
     rows = [
         (
-            each.name + (" (this one)" if each.device == seen.device else ""),
+            each.name + (" (this one)" if each.is_this else ""),
             each.device,
             each.departure or "syncs",
+            each.seen_at or "",
             each.number,
         )
         for each in seen.devices
     ]
-    out.print(table("device", "id", "state", "files", rows=rows))
+    out.print(table("device", "id", "state", "last seen (UTC)", "files", rows=rows))
     if seen.is_waiting:
         out.print("Changes of this device wait to be sent.")
     if seen.unwritten:
         out.print(f"{plural(seen.unwritten, 'memory waits', 'memories wait')} to be written here.")
-    names = {each.device: each.name for each in seen.devices}
     for erasure in seen.erasures:
-        waiting = ", ".join(sorted(names.get(each, each) for each in erasure.waiting))
+        waiting = ", ".join(seen.names_of(erasure.waiting))
         count = plural(erasure.count, "memory", "memories")
         out.print(
             f"Erasure of {count} on {erasure.at}: {f'waits for {shown(waiting)}' if waiting else 'done'}"
         )
     _print_problems(out, seen.last.problems if seen.last else [])
+
+
+def _print_last_sync(out: Console, seen: SyncStatus) -> None:
+    if seen.synced_at is None or seen.last is None:
+        out.print("This device has not synced yet: run `commonplace sync`.")
+    else:
+        synced, news = (f"{each:%Y-%m-%d %H:%M} UTC" for each in (seen.synced_at, seen.last.at))
+        out.print(f"Last sync: {synced}, with news: {news}")
+    if seen.failure:
+        since = f"{seen.failure.since:%Y-%m-%d %H:%M} UTC"
+        out.print(f"[yellow]Every sync has failed since {since}: {shown(seen.failure.error)}[/]")
 
 
 def _print_problems(out: Console, problems: Sequence[str]) -> None:

@@ -90,6 +90,11 @@ class Exchange:
             rows: Sequence[Columns] = await sql.exchanged_vectors(ids=ids)
         return {(ExchangeKind(row["kind"]), str(row["id"])): packed_vector(row) for row in rows}
 
+    async def count_conflicts(self) -> int:
+        """Return how many facts wait for a person because other databases changed them, or facts of their key, too."""
+        async with self._session.reading() as sql:
+            return await sql.count_conflicts()
+
     async def write(self, page: Sequence[RowWrite]) -> list[Written]:
         """Write rows in one transaction, and return what each shows then.
 

@@ -23,6 +23,7 @@ from commonplace.services.health.rules import (
     ConsolidationState,
     EpisodeBacklog,
     HealthReading,
+    SyncHealth,
 )
 from commonplace.services.opening import Memories, OpenedMemories
 from commonplace.storage.backup.last_backup import last_backup_at
@@ -36,6 +37,10 @@ _LATEST_S: Final = 10 * 365 * 86_400.0
 _log = logging.getLogger(__name__)
 
 
+SyncReader = Callable[[OpenedMemories, Settings], Awaitable[SyncHealth]]
+"""Reads sync; the caller passes it, because sync is built on the services that this package serves."""
+
+
 class Aspect(StrEnum):
     """A part of a reading, by the name in a warning that says that it cannot be read."""
 
@@ -46,6 +51,7 @@ class Aspect(StrEnum):
     DIGESTS = "app memory"
     REVIEWS = "the review queue"
     BACKUP = "the date of the last backup"
+    SYNC = "the state of sync"
 
 
 WITHOUT_KNOWLEDGE: Final = frozenset({Aspect.MACHINE, Aspect.DIGESTS})
@@ -60,6 +66,7 @@ class _HealthReader:
     settings: Settings
     clock: Clock
     urgent_only: bool
+    read_sync: SyncReader | None
 
     async def machine(self) -> Mapping[str, Any]:
         home = self.settings.home
@@ -155,6 +162,9 @@ class _HealthReader:
             )
         }
 
+    async def sync(self) -> Mapping[str, Any]:
+        return {} if self.read_sync is None else {"sync": await self.read_sync(self.opened, self.settings)}
+
     def _memories(self) -> Memories:
         return Memories(
             operational=self.opened.operational(),
@@ -173,6 +183,7 @@ class _HealthReader:
             Aspect.DIGESTS: self.digests,
             Aspect.REVIEWS: self.reviews,
             Aspect.BACKUP: self.backup,
+            Aspect.SYNC: self.sync,
         }[aspect]
 
 
@@ -183,6 +194,7 @@ async def read_health(
     aspects: Collection[Aspect] = tuple(Aspect),
     clock: Clock = utc_now,
     urgent_only: bool = False,
+    read_sync: SyncReader | None = None,
 ) -> HealthReading:
     """Return a reading of some aspects, by default of all; the other aspects count as healthy.
 
@@ -194,8 +206,11 @@ async def read_health(
         aspects: What to read.
         clock: Returns the current time.
         urgent_only: Whether only urgent warnings matter. Episodes are then read only if one will be lost soon.
+        read_sync: Reads sync; without it, sync counts as healthy.
     """
-    reader = _HealthReader(opened=opened, settings=settings, clock=clock, urgent_only=urgent_only)
+    reader = _HealthReader(
+        opened=opened, settings=settings, clock=clock, urgent_only=urgent_only, read_sync=read_sync
+    )
     read = await asyncio.gather(*(_guarded(aspect, reader.of(aspect)) for aspect in aspects))
     fields: dict[str, Any] = {}
     unreadable: dict[str, str] = {}

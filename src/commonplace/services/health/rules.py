@@ -21,6 +21,8 @@ REVIEW_MANY: Final = 50
 """Items that wait for a decision from which the review queue is full."""
 REVIEW_AFTER: Final = timedelta(days=14)
 """The age from which an item waits too long for a decision."""
+SYNC_FAILED_AFTER: Final = timedelta(days=1)
+"""The time from which syncs that fail are more than a laptop without a network."""
 DISK_LOW_BYTES: Final = 1_000_000_000
 DISK_FULL_BYTES: Final = 200_000_000
 """Below this, PostgreSQL and a compaction of the database may fail at any moment."""
@@ -36,9 +38,10 @@ BACK_UP: Final = "commonplace backup DIRECTORY"
 CONFIRM_CLOCK: Final = "commonplace admin clock --confirm"
 SETTINGS: Final = "commonplace config show"
 DOCTOR: Final = "commonplace doctor"
+SYNC: Final = "commonplace sync"
 COMMANDS: Final = (
     *(f"{ALLOW} --daily-tokens NUMBER", SHOW, CONSOLIDATE, WORK, DEAD_LETTERS, RETRY_DIGESTS),
-    *(REVIEW, BACK_UP, CONFIRM_CLOCK, SETTINGS, DOCTOR),
+    *(REVIEW, BACK_UP, CONFIRM_CLOCK, SETTINGS, DOCTOR, SYNC),
 )
 """The commands of this package that warnings name."""
 
@@ -99,6 +102,21 @@ class BackupState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SyncHealth:
+    """Sync of the home; a home that does not sync is healthy.
+
+    Attributes:
+        failed_since: Since when syncs fail; ``None`` if the last one worked.
+        error: Why they fail.
+        conflicts: The number of facts that wait because two devices changed them.
+    """
+
+    failed_since: datetime | None = None
+    error: str = ""
+    conflicts: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HealthReading:
     """What the rules look at; the defaults are those of a healthy home.
 
@@ -109,6 +127,7 @@ class HealthReading:
         failed_digests: Conversations of the last week whose digest failed for good.
         reviews: Items that wait for a decision.
         reviews_since: When the oldest of them began to wait, if known.
+        sync: Sync of the home.
         free_bytes: Free space on the disk of the home; ``None`` if unknown.
         clock_fault: Why the time is implausible; empty if it is not.
         embedding_fault: Why vectors cannot be computed or compared; empty if they can.
@@ -125,6 +144,7 @@ class HealthReading:
     failed_digests: int = 0
     reviews: int = 0
     reviews_since: datetime | None = None
+    sync: SyncHealth = field(default_factory=SyncHealth)
     free_bytes: int | None = None
     clock_fault: str = ""
     embedding_fault: str = ""
@@ -340,9 +360,31 @@ def _review(reading: HealthReading) -> Iterator[HealthWarning]:
         )
 
 
+def _sync(reading: HealthReading) -> Iterator[HealthWarning]:
+    sync = reading.sync
+    if sync.failed_since is not None and reading.now - sync.failed_since > SYNC_FAILED_AFTER:
+        yield HealthWarning(
+            code=WarningCode.SYNC_FAILED,
+            severity=Severity.WARNING,
+            text=f"Every sync has failed since {reading.day(sync.failed_since)}. "
+            "Your other devices do not get the memories of this one, and this one does not get theirs.",
+            command=SYNC,
+            detail=sync.error,
+            at=sync.failed_since,
+        )
+    if sync.conflicts:
+        yield HealthWarning(
+            code=WarningCode.SYNC_CONFLICTS,
+            severity=Severity.NOTICE,
+            text=f"{plural(sync.conflicts, 'fact')} that two devices changed {_waits(sync.conflicts)} for your "
+            "decision.",
+            command=REVIEW,
+        )
+
+
 RULES: Final[tuple[Callable[[HealthReading], Iterator[HealthWarning]], ...]] = (
     *(_unreadable, _no_model, _model_fault, _stuck, _dead_letters, _digests),
-    *(_disk, _clock, _embedding, _backup, _review),
+    *(_disk, _clock, _embedding, _backup, _sync, _review),
 )
 """In the order of warnings of one severity."""
 

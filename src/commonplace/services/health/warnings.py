@@ -31,6 +31,8 @@ class WarningCode(StrEnum):
     BACKUP_MISSING = "backup-missing"
     BACKUP_OLD = "backup-old"
     REVIEW_WAITING = "review-waiting"
+    SYNC_FAILED = "sync-failed"
+    SYNC_CONFLICTS = "sync-conflicts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

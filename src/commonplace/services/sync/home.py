@@ -6,24 +6,25 @@ sync.
 
 import asyncio
 import json
+import os
 import shutil
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, closing
-from dataclasses import dataclass
-from datetime import datetime
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Self
 
 from commonplace.core.clock import Clock, format_timestamp, parse_timestamp, utc_now
 from commonplace.core.directories import make_directories
-from commonplace.core.errors import ConflictError, NotFoundError, SyncError
+from commonplace.core.errors import CommonplaceError, ConflictError, NotFoundError, StorageError, SyncError
 from commonplace.core.settings import Settings
+from commonplace.core.urls import mask_url, without_logins
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.services.opening import OpenedMemories
 from commonplace.services.sync.carriers.carrier import Carrier
 from commonplace.services.sync.carriers.targets import SyncTarget, carrier_at
 from commonplace.services.sync.changes import Fields
-from commonplace.services.sync.erasures import ErasureStatus, Key
+from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.keys import (
     DeviceKey,
     new_home_key,
@@ -35,6 +36,7 @@ from commonplace.services.sync.known_devices import KnownDevice
 from commonplace.services.sync.replica import MemoryWrite, Replica, Written
 from commonplace.services.sync.replicas.home import HomeReplica
 from commonplace.services.sync.state import FILE, SyncState
+from commonplace.services.sync.status import LastSync, SyncFailure, SyncStatus, device_statuses
 from commonplace.services.sync.syncing import Syncing, SyncReport
 from commonplace.storage.backup.copies import SYNC
 
@@ -47,6 +49,9 @@ HOME_KEY_FILE: Final = "home.key"
 JOINING: Final = "sync.joining"
 """The folder until the device has introduced itself; a kill leaves it behind, and the next try deletes it."""
 
+SYNCED: Final = "synced"
+"""The empty file whose time says when a sync last worked, so that a sync without news writes nothing."""
+
 FEW: Final = 20
 """So many memories may be gone since the last sync without a question."""
 
@@ -55,42 +60,7 @@ _TOKEN_FILE: Final = "token file"  # noqa: S105 - a name
 _HOME_KEY: Final = "home key"
 _DEVICE_KEY: Final = "device key"
 _LAST: Final = "last sync"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastSync:
-    """The last sync of a device.
-
-    Attributes:
-        at: When it ended.
-        problems: What a person should look at.
-    """
-
-    at: datetime
-    problems: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncStatus:
-    """The state of sync, for people.
-
-    Attributes:
-        target: Where the files are.
-        device: The id of this device.
-        devices: All devices of the home, this one too.
-        is_waiting: Whether changes wait to be sent.
-        unwritten: The number of memories that wait to be written here.
-        erasures: How far the erasures are, on each device.
-        last: The last sync with news; ``None`` before the first.
-    """
-
-    target: str
-    device: str
-    devices: Sequence[KnownDevice]
-    is_waiting: bool
-    unwritten: int
-    erasures: Sequence[ErasureStatus]
-    last: LastSync | None
+_FAILURE: Final = "failure"
 
 
 def is_synced(home: Path) -> bool:
@@ -202,15 +172,24 @@ class SyncedHome:
 
     def status(self) -> SyncStatus:
         """Return what a person sees of sync, without a look at the target."""
-        last = self._state.own(_LAST)
+        own, last = self._device_key.device, self._last()
+        unsent, outbox = self._state.count_unsent(), len(self._state.outbox())
+        synced_at = _time_of(self._settings.home / FOLDER / SYNCED) or (last and last.at)
+        sightings = self._state.sightings() | ({own: synced_at} if synced_at else {})
         return SyncStatus(
-            target=self._target.address,
-            device=self._device_key.device,
-            devices=self._state.devices(),
-            is_waiting=bool(self._state.unsent(1) or self._state.outbox()),
-            unwritten=len(self._state.pending()),
+            target=mask_url(without_logins(self._target.address)),
+            device=own,
+            devices=device_statuses(
+                self._state.devices(), own=own, seen_at=sightings, mentions=self._state.mentions()
+            ),
+            is_waiting=bool(unsent or outbox),
+            unsent=unsent,
+            outbox=outbox,
+            unwritten=self._state.count_unwritten(own),
             erasures=self._state.erasures(),
-            last=_last_of(last) if last else None,
+            synced_at=synced_at,
+            last=last,
+            failure=self._failure(),
         )
 
     async def count_files(self) -> int:
@@ -237,11 +216,14 @@ class SyncedHome:
             SyncError: Most memories are gone since the last sync.
             StorageError: The target, the state or a memory cannot be used; what was done before stays done.
         """
-        async with self._reading(knowledge, deletes_many=deletes_many) as replica:
-            report = await self._syncing(replica).run()
-        last = {"at": format_timestamp(self._clock()), "problems": list(report.problems)}
-        if report.is_news or list(report.problems) != self._last_problems():
-            self._state.keep_own({_LAST: json.dumps(last).encode()})
+        try:
+            async with self._reading(knowledge, deletes_many=deletes_many) as replica:
+                report = await self._syncing(replica).run()
+        except CommonplaceError as error:
+            with suppress(StorageError):  # What failed may be the state.
+                self._note_failure(without_logins(str(error)))
+            raise
+        self._note_success(report)
         return report
 
     async def leave(self, *, only_here: bool = False) -> None:
@@ -331,9 +313,50 @@ class SyncedHome:
             )
         return value
 
-    def _last_problems(self) -> list[str] | None:
-        last = self._state.own(_LAST)
-        return list(_last_of(last).problems) if last else None
+    def _last(self) -> LastSync | None:
+        document = self._state.own(_LAST)
+        if not document:
+            return None
+        values = json.loads(document)
+        return LastSync(at=parse_timestamp(values["at"]), problems=values["problems"])
+
+    def _failure(self) -> SyncFailure | None:
+        document = self._state.own(_FAILURE)
+        if not document:
+            return None
+        values = json.loads(document)
+        return SyncFailure(since=parse_timestamp(values["since"]), error=values["error"])
+
+    def _note_success(self, report: SyncReport) -> None:
+        """Note when a sync worked, and its news; a sync without news writes nothing."""
+        now, before = self._clock(), self._last()
+        if report.is_news or before is None or list(report.problems) != list(before.problems):
+            last = {"at": format_timestamp(now), "problems": list(report.problems)}
+            self._state.keep_own({_LAST: json.dumps(last).encode()})
+        if self._failure() is not None:
+            self._state.keep_own({_FAILURE: b""})
+        with suppress(OSError):
+            _set_time(self._settings.home / FOLDER / SYNCED, now)
+
+    def _note_failure(self, error: str) -> None:
+        """Note why a sync failed, and keep since when syncs fail."""
+        before = self._failure()
+        if before is None or before.error != error:
+            since = self._clock() if before is None else before.since
+            failure = {"since": format_timestamp(since), "error": error}
+            self._state.keep_own({_FAILURE: json.dumps(failure).encode()})
+
+
+async def read_status(settings: Settings) -> SyncStatus | None:
+    """Return what a person sees of sync, without a look at the target; ``None`` if the home does not sync.
+
+    Raises:
+        StorageError: The state cannot be used.
+    """
+    if not is_synced(settings.home):
+        return None
+    async with SyncedHome.open(settings) as home:
+        return await asyncio.to_thread(home.status)
 
 
 def forget_sync(home: Path) -> None:
@@ -341,9 +364,18 @@ def forget_sync(home: Path) -> None:
     shutil.rmtree(home / FOLDER, ignore_errors=True)
 
 
-def _last_of(document: bytes) -> LastSync:
-    values = json.loads(document)
-    return LastSync(at=parse_timestamp(values["at"]), problems=values["problems"])
+def _time_of(file: Path) -> datetime | None:
+    """Return the time of a file; ``None`` if it is not there."""
+    try:
+        return datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    except OSError:
+        return None
+
+
+def _set_time(file: Path, at: datetime) -> None:
+    """Set the time of a file, which is made if it is not there."""
+    file.touch(mode=0o600)
+    os.utime(file, (at.timestamp(), at.timestamp()))
 
 
 class _Nothing:

@@ -10,9 +10,11 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.services.sync import state_rows
 from commonplace.services.sync.changes import Change, Fields
 from commonplace.services.sync.device_files import Departure, DeviceFile
@@ -164,6 +166,18 @@ class SyncState:
         with self._file.reading() as sql:
             return dict(sql.execute("SELECT device, number FROM mentions").fetchall())
 
+    def sightings(self) -> dict[str, datetime]:
+        """Return when each other device was last seen, of those that were seen since this is recorded."""
+        with self._file.reading() as sql:
+            rows = sql.execute("SELECT device, at FROM sightings").fetchall()
+        return {device: parse_timestamp(at) for device, at in rows}
+
+    def note_sightings(self, devices: Iterable[str], at: datetime) -> None:
+        """Note when devices were seen."""
+        rows = [(device, format_timestamp(at)) for device in devices]
+        with self._file.writing() as sql:
+            sql.executemany("INSERT OR REPLACE INTO sightings VALUES (?, ?)", rows)
+
     def heads(self, key: Key) -> list[Change]:
         """Return the changes of a memory that no other known change has seen."""
         with self._file.reading() as sql:
@@ -235,11 +249,32 @@ class SyncState:
             rows = sql.execute("SELECT kind, name FROM pending ORDER BY kind, name").fetchall()
         return [(SyncKind(kind), name) for kind, name in rows]
 
+    def count_unwritten(self, own: str) -> int:
+        """Return how many memories wait to be written here because of a change of another device.
+
+        Args:
+            own: The id of this device; a memory that only this device changed shows its change already.
+        """
+        with self._file.reading() as sql:
+            (count,) = sql.execute(
+                "SELECT count(*) FROM pending WHERE EXISTS (SELECT 1 FROM changes "
+                "WHERE changes.kind = pending.kind AND changes.name = pending.name "
+                "AND json_extract(changes.change, '$.stamp[2]') <> ?)",
+                (own,),
+            ).fetchone()
+        return count
+
     def written(self, seen: Mapping[Key, SeenMemory]) -> None:
         """Note memories that were written here, as they are now."""
         with self._file.writing() as sql:
             state_rows.put_seen(sql, seen)
             sql.executemany("DELETE FROM pending WHERE kind = ? AND name = ?", list(seen))
+
+    def count_unsent(self) -> int:
+        """Return the number of changes of this device that are in no file yet."""
+        with self._file.reading() as sql:
+            (count,) = sql.execute("SELECT count(*) FROM unsent").fetchone()
+        return count
 
     def unsent(self, limit: int) -> list[Change]:
         """Return the first changes of this device that are in no file yet, in the order in which they were made."""

@@ -17,6 +17,7 @@ from typing import Final
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import ConflictError, NotFoundError, StorageUnavailableError, SyncError
 from commonplace.core.request_context import request_context
+from commonplace.services.sync.actors import actor_of_device
 from commonplace.services.sync.carriers.carrier import Carrier
 from commonplace.services.sync.chains import ChainReader, Intake
 from commonplace.services.sync.changes import Change, Fields
@@ -33,9 +34,6 @@ from commonplace.services.sync.replica import MemoryWrite, Replica
 from commonplace.services.sync.sending import MOST_CHANGES, SNAPSHOT_AFTER, Sender
 from commonplace.services.sync.state import SyncState
 from commonplace.services.sync.versions import HybridClock, joined, next_versions
-
-ACTOR: Final = "sync"
-"""The actor of what sync writes, with the name of the device from which it came."""
 
 PAGE: Final = 500
 """The number of memories that are written together before they are noted; a kill between the two does no harm."""
@@ -327,6 +325,7 @@ class Syncing:
 
     def _take(self) -> tuple[AbstractSet[str], Intake]:
         """Take what the others have sent; return the names at the carrier, and what was taken."""
+        before = {each.device: each.number for each in self._state.devices()}
         names = self._carrier.names()
         problems = self._members.learn(names)
         reader = ChainReader(self._state, self._carrier, self._members.ring(), self._device)
@@ -334,10 +333,18 @@ class Syncing:
             raise SyncError(_RESTORED)
         intake = reader.take_all(names)
         intake.problems[:0] = problems
+        self._note_sightings(before)
         now = int(self._now().timestamp() * 1000)
         for change in intake.changes:
             self._clock.see(change.stamp, now)
         return names, intake
+
+    def _note_sightings(self, before: Mapping[str, int]) -> None:
+        """Note that other devices were seen: those that are new, and those of which files were taken."""
+        others = [each for each in self._state.devices() if each.device != self._device]
+        new = [each.device for each in others if before.get(each.device) != each.number]
+        if new:
+            self._state.note_sightings(new, self._now())
 
     def _sender(self) -> Sender:
         return Sender(
@@ -411,7 +418,7 @@ class Syncing:
 
     def _acting_for(self, device: str) -> AbstractContextManager[object]:
         known = self._state.device(device)
-        return request_context(actor=f"{ACTOR}:{known.name if known else device}")
+        return request_context(actor=actor_of_device(known.name if known else device))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,7 @@ from commonplace.knowledge import worker_status
 from commonplace.llm.ledger import Ledger
 from commonplace.services.health import WITHOUT_KNOWLEDGE, Aspect, HealthWarning, read_health, warnings_of
 from commonplace.services.opening import Memories, OpenedMemories
+from commonplace.services.sync.sync_health import read_sync_health
 from commonplace.web.http.access import OpenMemories, known_caller
 from commonplace.web.http.problems import UNHEALTHY, Problem
 from commonplace.web.http.refusals import problem_response
@@ -128,7 +129,11 @@ class Checks:
         if not knowledge.database.was_tried:
             aspects &= WITHOUT_KNOWLEDGE
         opened = OpenedMemories.of(memories)
-        return warnings_of(await read_health(opened, settings, aspects=aspects, clock=knowledge.clock))
+        return warnings_of(
+            await read_health(
+                opened, settings, aspects=aspects, clock=knowledge.clock, read_sync=read_sync_health
+            )
+        )
 
     async def _operational(self) -> State:
         await self.memories.operational.cooldowns.list(limit=1)

@@ -7,7 +7,16 @@ from fastapi import APIRouter
 from commonplace.web.pages import knowledge
 from commonplace.web.pages.apps import app_changes, apps
 from commonplace.web.pages.catalog import comparing, quick, showing, verbs
-from commonplace.web.pages.home import overview, reviewing, safety, sample_home, searching, trial, week
+from commonplace.web.pages.home import (
+    devices,
+    overview,
+    reviewing,
+    safety,
+    sample_home,
+    searching,
+    trial,
+    week,
+)
 from commonplace.web.pages.operational import (
     cooldowns,
     events,
@@ -30,6 +39,7 @@ PAGES: Final = (
         trial,
         week,
         safety,
+        devices,
         session_forgetting,
         sessions,
         events,

@@ -16,7 +16,7 @@ from typing import Final
 
 from commonplace.core.directories import make_directories
 from commonplace.core.errors import StorageUnavailableError
-from commonplace.core.urls import mask_url
+from commonplace.core.urls import mask_url, without_logins
 from commonplace.services.sync.carriers.carrier import NAME
 
 BRANCH: Final = "refs/heads/commonplace"
@@ -165,12 +165,12 @@ class GitCarrier:
         output = done.stderr.decode("utf-8", "replace").strip()
         if command[0] == "push" and re.search(r"\[(remote )?rejected\]|stale info|cannot lock ref", output):
             raise _PushRejectedError
-        lines = output.replace(self._remote, self._shown()).splitlines()
+        lines = without_logins(output.replace(self._remote, self._shown())).splitlines()
         raise StorageUnavailableError(f"{self._shown()}: {lines[-1] if lines else 'git failed'}")
 
     def _shown(self) -> str:
-        """Return the remote without a password."""
-        return mask_url(self._remote)
+        """Return the remote without a password or token."""
+        return mask_url(without_logins(self._remote))
 
 
 def _environ() -> dict[str, str]:

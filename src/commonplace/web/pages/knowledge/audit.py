@@ -8,9 +8,10 @@ from uuid import UUID
 
 from fastapi import Query, Request
 from fastapi.responses import HTMLResponse
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from commonplace.knowledge import AuditEvent, EventType, KnowledgeMemory
+from commonplace.services.sync.actors import actor_from_words
 from commonplace.web.http.access import KnowledgeOfCaller, reader
 from commonplace.web.pages.knowledge.listing import Day, ItemId, Name
 from commonplace.web.pages.layout import wording
@@ -27,7 +28,7 @@ class AuditFilters(ListFilters):
     """The filters of the audit log."""
 
     event_type: Annotated[str, Field(alias="type", max_length=100, pattern=r"^\w*$")] = ""
-    actor: Name = ""
+    actor: Annotated[Name, AfterValidator(actor_from_words)] = ""
     memory_id: UUID | None = Field(default=None, alias="memory")
     run_id: UUID | None = Field(default=None, alias="run")
     since: Day = ""

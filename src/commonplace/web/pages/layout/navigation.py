@@ -96,6 +96,7 @@ SIDEBAR: Final = (
                 ),
             ),
             SidebarEntry(path="/safe", label="Keep safe", icon="safe", of_installation=True),
+            SidebarEntry(path="/devices", label="Devices", icon="devices", of_installation=True),
         ),
     ),
 )

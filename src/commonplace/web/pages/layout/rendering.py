@@ -18,6 +18,7 @@ from commonplace.access import Role
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural, visible
 from commonplace.services.memory_ids import parse_memory_id
+from commonplace.services.sync.actors import actor_in_words
 from commonplace.web.http.access import AuthenticationMethod, caller_of, csrf_token
 from commonplace.web.http.client_urls import split_url
 from commonplace.web.pages.layout import assets, wording
@@ -33,7 +34,7 @@ _GLOBALS: Final[dict[str, object]] = {
     "memory_link": memory_link,
     "verbs_for": verbs_for,
 }
-_FILTERS: Final[dict[str, Callable[..., str]]] = {
+_FILTERS: Final[dict[str, Callable[..., str]]] = {"actor": actor_in_words} | {
     each.__name__: each
     for each in (
         *(wording.ago, wording.until, wording.day, wording.stamp, wording.iso),
