@@ -302,13 +302,14 @@ class SyncedHome:
     async def _reading(
         self, knowledge: KnowledgeMemory | None = None, *, deletes_many: bool = False
     ) -> AsyncGenerator[Replica]:
-        """Open the memories of the home."""
+        """Open the memories of the home; after a sync, they follow the merges that arrived with it."""
         async with AsyncExitStack() as stack:
             opened = await OpenedMemories.open(
                 stack, self._settings, knowledge=knowledge, besides=("workspace",)
             )
-            replica: Replica = HomeReplica(opened, self._settings)
+            replica = HomeReplica(opened, self._settings)
             yield replica if deletes_many else _Guarded(replica, self._state)
+            await replica.follow_merges()
 
     def _syncing(self, replica: Replica) -> Syncing:
         return Syncing(

@@ -48,7 +48,7 @@ _OF_KNOWLEDGE: Final[Mapping[str, Join]] = {
 }
 
 JOINS: Final[Mapping[SyncKind, Mapping[str, Join]]] = {
-    SyncKind.PROJECT: {"name": Join.STAMPED},
+    SyncKind.PROJECT: dict.fromkeys(("merged_into", "name"), Join.STAMPED),
     SyncKind.LINK: {"created_at": Join.LOWEST},
     SyncKind.ENTITY: {"aliases": Join.UNION, "created_at": Join.LOWEST, "merged_into": Join.STAMPED},
     SyncKind.EPISODE: dict.fromkeys(("expires_at", "flags", "trust"), Join.STAMPED),
