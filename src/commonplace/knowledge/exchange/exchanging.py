@@ -33,13 +33,15 @@ class Exchange:
     async def read(self) -> Mapping[Key, Fields]:
         """Return the fields of every row that travels: all but forgotten and expired memories.
 
-        Facts that wait for a rival compete first, because the rival may have been forgotten.
+        Facts that wait for a rival compete first, because the rival may have been forgotten, and memories name their
+        sources that have arrived.
         """
         async with self._session.reading() as sql:
-            if not await sql.waiting_facts():
+            if not await sql.waiting_facts() and not await sql.has_arrived_sources():
                 return await self._rows(sql)
         async with self._session.writing() as sql:
             await settle_all(sql)
+            await sql.attach_sources()
             return await self._rows(sql)
 
     async def _rows(self, sql: KnowledgeStatements) -> Mapping[Key, Fields]:
@@ -183,7 +185,7 @@ async def _own_ids(name: str) -> AsyncGenerator[None]:
 
 
 async def put_episode(sql: KnowledgeStatements, key: UUID, fields: Fields, text: Text) -> None:
-    """Insert an episode, which is consolidated only where its session was, or change when it expires."""
+    """Insert an episode, consolidated only where its session was, or change when it expires and its butler."""
     await sql.put_episode(
         id=key, search_text=search_text(fields["content"]), **parameters(fields), **text.columns
     )

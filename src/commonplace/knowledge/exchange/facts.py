@@ -7,7 +7,8 @@ from uuid import UUID
 from commonplace.core.errors import ConflictError
 from commonplace.core.sources import RANKS, Source
 from commonplace.knowledge.entities.registry import Entity
-from commonplace.knowledge.exchange.fields import Fields, fields_of, parameters
+from commonplace.knowledge.exchange.fields import Fields, fields_of
+from commonplace.knowledge.exchange.origins import sourced_parameters
 from commonplace.knowledge.exchange.texts import Text
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.fact_drafts import FactDraft, all_keys, fact_text
@@ -39,7 +40,7 @@ async def put_fact(
         ConflictError: Its entity has not arrived yet.
     """
     await sql.serialise_fact_keys(keys=all_keys([_draft(fields)]))
-    values = parameters(fields)
+    values = await sourced_parameters(sql, fields)
     values["entity_id"] = await _entity(sql, values["entity_id"])
     before = fields_of(row)
     validity = _validity(fields, row)

@@ -6,6 +6,7 @@ from uuid import UUID
 from commonplace.core.errors import ConflictError
 from commonplace.knowledge.exchange.facts import payload_of
 from commonplace.knowledge.exchange.fields import Fields, fields_of, parameters
+from commonplace.knowledge.exchange.origins import sourced_parameters
 from commonplace.knowledge.exchange.texts import Text
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.feedback import Outcome
@@ -27,7 +28,7 @@ async def put_rule(
         id=key,
         forgotten=fields["state"] == "replaced" or _stays_expired(fields, row),
         search_text=search_text(fields["content"]),
-        **parameters(fields),
+        **await sourced_parameters(sql, fields),
         **text.columns,
     )
     states = (None if before is None else before["state"], fields["state"])

@@ -43,6 +43,7 @@ class Join(StrEnum):
 _OF_KNOWLEDGE: Final[Mapping[str, Join]] = {
     "created_at": Join.LOWEST,
     "last_confirmed_at": Join.HIGHEST,
+    "source_episode_id": Join.HIGHEST,
     "tags": Join.UNION,
     **dict.fromkeys(("flags", "pinned", "scope", "state", "trust"), Join.STAMPED),
 }

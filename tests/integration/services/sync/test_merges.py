@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -42,6 +43,12 @@ def butlers(devices: list[ProjectDevice], clones: list[Path]) -> set[str]:
     return {each.projects.butler_at(place) for each, place in zip(devices, clones, strict=True)}
 
 
+async def butlers_of(devices: list[ProjectDevice], *episodes: UUID) -> set[str]:
+    """Return the butlers of some episodes on all devices."""
+    read = [await each.memories.knowledge.read("episode", key) for each in devices for key in episodes]
+    return {each.butler for each in read}
+
+
 async def assert_same(*devices: ProjectDevice) -> None:
     """Fail unless the devices have the same memories and projects."""
     first, *others = [await each.replica.read() for each in devices]
@@ -58,16 +65,17 @@ async def test_a_merge_holds_on_every_device(
     assert await sync_all(*devices) == []
     assert butlers(devices, clones) == {api}
 
+    memories = laptop.memories.knowledge, server.memories.knowledge
+    early = await memories[0].store_episode(content="The laptop was moved.", butler=api)
     await laptop.merge(api, shop)
     late = await server.learn(clones[2])
-    session = await server.memories.knowledge.store_episode(content="The server was moved.", butler=api)
+    session = await memories[1].store_episode(content="The server was moved.", butler=api)
     assert await sync_all(laptop, desktop) == []
     assert desktop.projects.butler_at(clones[1]) == shop
     assert await sync_all(server, *devices) == []
     assert butlers(devices, clones) == {shop}
     assert {await each.scope(late) for each in devices} == {shop}
-    for each in devices:
-        assert (await each.memories.knowledge.read("episode", session.id)).butler == shop
+    assert await butlers_of(devices, early.id, session.id) == {shop}
     assert FACT in await desktop.briefing(clones[1])
     await assert_same(*devices)
 
@@ -75,6 +83,7 @@ async def test_a_merge_holds_on_every_device(
     assert await sync_all(*devices) == []
     assert butlers(devices, clones) == {api}
     assert {await each.scope(late) for each in devices} == {api}
+    assert await butlers_of(devices, early.id, session.id) == {api}
     await assert_same(*devices)
 
 
@@ -97,7 +106,9 @@ async def test_two_devices_that_merge_in_opposite_directions_end_with_one_projec
 
     await server.unmerge(merged, owner)
     assert await sync_all(*devices, rounds=4) == []
-    assert {(each.projects.scope_of(api), each.projects.scope_of(other)) for each in devices} == {(api, other)}
+    assert {(each.projects.scope_of(api), each.projects.scope_of(other)) for each in devices} == {
+        (api, other)
+    }
     await assert_same(*devices)
 
 

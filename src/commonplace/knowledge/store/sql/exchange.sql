@@ -20,20 +20,20 @@ SELECT ${exchanged_fact} FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id
 FOR UPDATE;
 
--- name: put_fact(id, subject, predicate, content, search_text, embedding, model, version, importance, confidence, decay_rate, permanence, scope, entity_id, source_butler, source, trust, flags, valid_from, valid_to, created_at, last_confirmed_at, tags, metadata, validity)!
--- Insert or change a fact. Without a vector, its text and vector stay.
+-- name: put_fact(id, subject, predicate, content, search_text, embedding, model, version, importance, confidence, decay_rate, permanence, scope, entity_id, source_butler, source_episode_id, source, trust, flags, valid_from, valid_to, created_at, last_confirmed_at, tags, metadata, validity)!
+-- Insert or change a fact. Without a vector, its text and vector stay; without a source, its source stays.
 WITH ${new_vector_model}
 INSERT INTO facts (
   tenant_id, id, subject, predicate, content, search_vector, embedding, embedding_model, embedding_version, importance,
-  confidence, decay_rate, permanence, scope, entity_id, source_butler, source, trust, flags, valid_from, valid_to,
-  created_at, last_confirmed_at, tags, metadata, validity, supersedes_id
+  confidence, decay_rate, permanence, scope, entity_id, source_butler, source_episode_id, source, trust, flags,
+  valid_from, valid_to, created_at, last_confirmed_at, tags, metadata, validity, supersedes_id
 )
 SELECT
   current_setting('commonplace.tenant_id'), :id, :subject, :predicate, :content,
   commonplace_search_vector(:search_text), CAST(:embedding AS vector), :model, :version, :importance, :confidence,
-  :decay_rate, :permanence, :scope, CAST(:entity_id AS uuid), :source_butler, :source, :trust, CAST(:flags AS jsonb),
-  CAST(:valid_from AS timestamptz), CAST(:valid_to AS timestamptz), CAST(:created_at AS timestamptz),
-  CAST(:last_confirmed_at AS timestamptz), CAST(:tags AS jsonb), CAST(:metadata AS jsonb), :validity,
+  :decay_rate, :permanence, :scope, CAST(:entity_id AS uuid), :source_butler, CAST(:source_episode_id AS uuid), :source,
+  :trust, CAST(:flags AS jsonb), CAST(:valid_from AS timestamptz), CAST(:valid_to AS timestamptz),
+  CAST(:created_at AS timestamptz), CAST(:last_confirmed_at AS timestamptz), CAST(:tags AS jsonb), CAST(:metadata AS jsonb), :validity,
   (
     SELECT older.id FROM memory_links AS link JOIN facts AS older
       ON older.tenant_id = link.tenant_id AND older.id = link.target_id
@@ -49,10 +49,15 @@ ON CONFLICT (tenant_id, id) DO UPDATE SET
   embedding_version = coalesce(EXCLUDED.embedding_version, facts.embedding_version),
   importance = EXCLUDED.importance, confidence = EXCLUDED.confidence, decay_rate = EXCLUDED.decay_rate,
   permanence = EXCLUDED.permanence, scope = EXCLUDED.scope, entity_id = EXCLUDED.entity_id,
-  source_butler = EXCLUDED.source_butler, source = EXCLUDED.source, trust = EXCLUDED.trust, flags = EXCLUDED.flags,
-  valid_from = EXCLUDED.valid_from, valid_to = EXCLUDED.valid_to, created_at = EXCLUDED.created_at,
+  source_butler = EXCLUDED.source_butler,
+  source_episode_id = coalesce(EXCLUDED.source_episode_id, facts.source_episode_id),
+  source = EXCLUDED.source, trust = EXCLUDED.trust, flags = EXCLUDED.flags, valid_from = EXCLUDED.valid_from,
+  valid_to = EXCLUDED.valid_to, created_at = EXCLUDED.created_at,
   last_confirmed_at = EXCLUDED.last_confirmed_at, tags = EXCLUDED.tags,
-  metadata = EXCLUDED.metadata || jsonb_strip_nulls(jsonb_build_object('status', facts.metadata -> 'status')),
+  metadata = EXCLUDED.metadata || jsonb_strip_nulls(jsonb_build_object(
+    'status', facts.metadata -> 'status',
+    'absent_source', CASE WHEN EXCLUDED.source_episode_id IS NULL THEN facts.metadata -> 'absent_source' END
+  )),
   validity = EXCLUDED.validity;
 
 -- name: point_successors(id)!
@@ -117,6 +122,39 @@ WHERE link.tenant_id = current_setting('commonplace.tenant_id') AND link.relatio
   )
 ORDER BY link.source_id;
 
+-- name: hold_source(id)$
+-- returns: UUID | None
+-- The id of an episode, if it is here, which cannot be deleted until the transaction ends.
+SELECT id FROM episodes WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id FOR KEY SHARE;
+
+-- name: has_arrived_sources()$
+-- returns: bool
+-- Whether the source of a fact or rule is here that was not when the fact or rule was written.
+SELECT EXISTS (
+  SELECT FROM (
+    SELECT metadata ->> 'absent_source' AS source FROM facts
+    WHERE tenant_id = current_setting('commonplace.tenant_id') AND metadata ? 'absent_source'
+    UNION ALL
+    SELECT metadata ->> 'absent_source' FROM rules
+    WHERE tenant_id = current_setting('commonplace.tenant_id') AND metadata ? 'absent_source'
+  ) AS absent
+  JOIN episodes ON episodes.tenant_id = current_setting('commonplace.tenant_id')
+    AND CAST(episodes.id AS text) = absent.source
+);
+
+-- name: attach_sources()!
+-- Let facts and rules name their sources that have arrived.
+WITH changed AS (
+  UPDATE facts SET source_episode_id = episodes.id, metadata = facts.metadata - 'absent_source'
+  FROM episodes
+  WHERE facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.metadata ? 'absent_source'
+    AND episodes.tenant_id = facts.tenant_id AND CAST(episodes.id AS text) = facts.metadata ->> 'absent_source'
+)
+UPDATE rules SET source_episode_id = episodes.id, metadata = rules.metadata - 'absent_source'
+FROM episodes
+WHERE rules.tenant_id = current_setting('commonplace.tenant_id') AND rules.metadata ? 'absent_source'
+  AND episodes.tenant_id = rules.tenant_id AND CAST(episodes.id AS text) = rules.metadata ->> 'absent_source';
+
 -- name: exchanged_rules()
 -- The rules that were not forgotten, as other databases may have them.
 SELECT ${exchanged_rule} FROM rules
@@ -129,18 +167,19 @@ SELECT ${exchanged_rule} FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id
 FOR UPDATE;
 
--- name: put_rule(id, content, search_text, embedding, model, version, scope, maturity, confidence, decay_rate, permanence, source_butler, source, trust, flags, created_at, last_confirmed_at, tags, metadata, forgotten)!
--- Insert or change a rule. Without a vector, its vector stays.
+-- name: put_rule(id, content, search_text, embedding, model, version, scope, maturity, confidence, decay_rate, permanence, source_butler, source_episode_id, source, trust, flags, created_at, last_confirmed_at, tags, metadata, forgotten)!
+-- Insert or change a rule. Without a vector, its vector stays; without a source, its source stays.
 WITH ${new_vector_model}
 INSERT INTO rules (
   tenant_id, id, content, search_vector, embedding, embedding_model, embedding_version, scope, maturity, confidence,
-  decay_rate, permanence, source_butler, source, trust, flags, created_at, last_confirmed_at, tags, metadata
+  decay_rate, permanence, source_butler, source_episode_id, source, trust, flags, created_at, last_confirmed_at, tags,
+  metadata
 )
 SELECT
   current_setting('commonplace.tenant_id'), :id, :content, commonplace_search_vector(:search_text),
   CAST(:embedding AS vector), :model, :version, :scope, :maturity, :confidence, :decay_rate, :permanence,
-  :source_butler, :source, :trust, CAST(:flags AS jsonb), CAST(:created_at AS timestamptz),
-  CAST(:last_confirmed_at AS timestamptz), CAST(:tags AS jsonb),
+  :source_butler, CAST(:source_episode_id AS uuid), :source, :trust, CAST(:flags AS jsonb),
+  CAST(:created_at AS timestamptz), CAST(:last_confirmed_at AS timestamptz), CAST(:tags AS jsonb),
   CAST(:metadata AS jsonb) || CASE WHEN CAST(:forgotten AS boolean) THEN CAST('{"forgotten": true}' AS jsonb) ELSE '{}' END
 ON CONFLICT (tenant_id, id) DO UPDATE SET
   content = EXCLUDED.content, search_vector = EXCLUDED.search_vector,
@@ -149,10 +188,12 @@ ON CONFLICT (tenant_id, id) DO UPDATE SET
   embedding_version = coalesce(EXCLUDED.embedding_version, rules.embedding_version),
   scope = EXCLUDED.scope, maturity = EXCLUDED.maturity, confidence = EXCLUDED.confidence,
   decay_rate = EXCLUDED.decay_rate, permanence = EXCLUDED.permanence, source_butler = EXCLUDED.source_butler,
+  source_episode_id = coalesce(EXCLUDED.source_episode_id, rules.source_episode_id),
   source = EXCLUDED.source, trust = EXCLUDED.trust, flags = EXCLUDED.flags, created_at = EXCLUDED.created_at,
   last_confirmed_at = EXCLUDED.last_confirmed_at, tags = EXCLUDED.tags,
   metadata = EXCLUDED.metadata || jsonb_strip_nulls(jsonb_build_object(
-    'status', rules.metadata -> 'status', 'needs_inversion', rules.metadata -> 'needs_inversion'
+    'status', rules.metadata -> 'status', 'needs_inversion', rules.metadata -> 'needs_inversion',
+    'absent_source', CASE WHEN EXCLUDED.source_episode_id IS NULL THEN rules.metadata -> 'absent_source' END
   ));
 
 -- name: exchanged_applications()
@@ -220,7 +261,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id AND (exp
 FOR UPDATE;
 
 -- name: put_episode(id, butler, session_id, content, search_text, embedding, model, version, importance, created_at, expires_at, metadata, source, trust, flags)!
--- Insert an episode that is consolidated where its session was, or change when it expires.
+-- Insert an episode that is consolidated where its session was, or change when it expires and to which butler it belongs.
 WITH ${new_vector_model}
 INSERT INTO episodes (
   tenant_id, id, butler, session_id, content, search_vector, embedding, embedding_model, embedding_version, importance,
@@ -232,7 +273,8 @@ SELECT
   CAST(:created_at AS timestamptz), CAST(:expires_at AS timestamptz), CAST(:metadata AS jsonb), :source, :trust,
   CAST(:flags AS jsonb), true, 'consolidated'
 ON CONFLICT (tenant_id, id) DO UPDATE SET
-  expires_at = EXCLUDED.expires_at, metadata = EXCLUDED.metadata, trust = EXCLUDED.trust, flags = EXCLUDED.flags;
+  butler = EXCLUDED.butler, expires_at = EXCLUDED.expires_at, metadata = EXCLUDED.metadata, trust = EXCLUDED.trust,
+  flags = EXCLUDED.flags;
 
 -- name: exchanged_entities()
 -- The entities, merged ones included.
