@@ -4,7 +4,7 @@ import asyncio
 import platform
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -237,9 +237,10 @@ def _print_status(out: Console, seen: SyncStatus) -> None:
         out.print(
             f"Erasure of {count} on {erasure.at}: {f'waits for {shown(waiting)}' if waiting else 'done'}"
         )
-    _print_problems(out, seen.last.problems if seen.last else [])
+    problems = [*(seen.last.problems if seen.last else ()), *filter(None, (seen.left_over,))]
+    _print_problems(out, dict.fromkeys(problems))
 
 
-def _print_problems(out: Console, problems: Sequence[str]) -> None:
+def _print_problems(out: Console, problems: Iterable[str]) -> None:
     for each in problems:
         out.print(f"[yellow]{shown(each)}[/]")

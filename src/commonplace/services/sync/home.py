@@ -34,6 +34,7 @@ from commonplace.services.sync.keys import (
 from commonplace.services.sync.known_devices import KnownDevice
 from commonplace.services.sync.replica import Replica
 from commonplace.services.sync.replicas.home import HomeReplica
+from commonplace.services.sync.sending import LEFT_OVER
 from commonplace.services.sync.state import FILE, SyncState
 from commonplace.services.sync.syncing import Syncing, SyncReport
 from commonplace.storage.backup.copies import SYNC
@@ -81,6 +82,7 @@ class SyncStatus:
         is_waiting: Whether changes wait to be sent.
         unwritten: The number of memories that wait to be written here.
         erasures: How far the erasures are, on each device.
+        left_over: What the target could not delete for good, and what to do; ``None`` if there is nothing.
         last: The last sync with news; ``None`` before the first.
     """
 
@@ -90,6 +92,7 @@ class SyncStatus:
     is_waiting: bool
     unwritten: int
     erasures: Sequence[ErasureStatus]
+    left_over: str | None
     last: LastSync | None
 
 
@@ -210,6 +213,7 @@ class SyncedHome:
             is_waiting=bool(self._state.unsent(1) or self._state.outbox()),
             unwritten=len(self._state.pending()),
             erasures=self._state.erasures(),
+            left_over=(self._state.own(LEFT_OVER) or b"").decode() or None,
             last=_last_of(last) if last else None,
         )
 

@@ -29,7 +29,7 @@ from commonplace.services.sync.known_devices import KnownDevice
 from commonplace.services.sync.members import Members
 from commonplace.services.sync.merging import Merged, merged
 from commonplace.services.sync.replica import Replica
-from commonplace.services.sync.sending import MOST_CHANGES, SNAPSHOT_AFTER, Sender
+from commonplace.services.sync.sending import MOST_CHANGES, SNAPSHOT_AFTER, Sender, SentFiles
 from commonplace.services.sync.state import SyncState
 from commonplace.services.sync.versions import HybridClock, joined, next_versions
 
@@ -221,13 +221,13 @@ class Syncing:
         self._require_member()
         problems += await self._erase_texts()
         memories, conflicts = await self._write()
-        files = await asyncio.to_thread(self._send, names)
+        sent = await asyncio.to_thread(self._send, names)
         return SyncReport(
             own_changes=own_changes,
             other_changes=intake.count,
             memories=left_over + memories,
-            files=files,
-            problems=[*problems, *intake.problems, *conflicts],
+            files=sent.files,
+            problems=[*problems, *intake.problems, *conflicts, *sent.problems],
         )
 
     def _own(self) -> KnownDevice:
@@ -316,7 +316,7 @@ class Syncing:
             snapshot_after=self._limits.snapshot_after,
         )
 
-    def _send(self, names: AbstractSet[str]) -> int:
+    def _send(self, names: AbstractSet[str]) -> SentFiles:
         return self._sender().send(names)
 
     async def _write(self) -> tuple[int, list[str]]:
