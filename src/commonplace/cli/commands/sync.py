@@ -237,8 +237,8 @@ def _print_status(out: Console, seen: SyncStatus) -> None:
         out.print(
             f"Erasure of {count} on {erasure.at}: {f'waits for {shown(waiting)}' if waiting else 'done'}"
         )
-    problems = [*(seen.last.problems if seen.last else ()), *filter(None, (seen.left_over,))]
-    _print_problems(out, dict.fromkeys(problems))
+    problems = seen.last.problems if seen.last else ()
+    _print_problems(out, dict.fromkeys((*problems, *seen.notes)))
 
 
 def _print_problems(out: Console, problems: Iterable[str]) -> None:

@@ -20,6 +20,7 @@ from commonplace.core.errors import ConflictError, NotFoundError, SyncError
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.services.opening import OpenedMemories
+from commonplace.services.sync import disputes
 from commonplace.services.sync.carriers.carrier import Carrier
 from commonplace.services.sync.carriers.targets import SyncTarget, carrier_at
 from commonplace.services.sync.changes import Fields
@@ -82,7 +83,7 @@ class SyncStatus:
         is_waiting: Whether changes wait to be sent.
         unwritten: The number of memories that wait to be written here.
         erasures: How far the erasures are, on each device.
-        left_over: What the target could not delete for good, and what to do; ``None`` if there is nothing.
+        notes: What a person should know until it changes, such as what the target could not delete for good.
         last: The last sync with news; ``None`` before the first.
     """
 
@@ -92,7 +93,7 @@ class SyncStatus:
     is_waiting: bool
     unwritten: int
     erasures: Sequence[ErasureStatus]
-    left_over: str | None
+    notes: Sequence[str]
     last: LastSync | None
 
 
@@ -213,7 +214,10 @@ class SyncedHome:
             is_waiting=bool(self._state.unsent(1) or self._state.outbox()),
             unwritten=len(self._state.pending()),
             erasures=self._state.erasures(),
-            left_over=(self._state.own(LEFT_OVER) or b"").decode() or None,
+            notes=[
+                *filter(None, [(self._state.own(LEFT_OVER) or b"").decode()]),
+                *disputes.notes(self._state),
+            ],
             last=_last_of(last) if last else None,
         )
 

@@ -184,7 +184,7 @@ class Syncing:
             raise ConflictError("device", "A device cannot revoke itself; let it leave.", device)
         async with self._state.locked():
             names = await asyncio.to_thread(self._carrier.names)
-            await asyncio.to_thread(self._members.learn, names)
+            await asyncio.to_thread(self._members.learn, names, lost=device)
             self._require_member()
             if self._state.device(device) is None:
                 raise NotFoundError("device", device)
@@ -296,6 +296,8 @@ class Syncing:
         """Take what the others have sent; return the names at the carrier, and what was taken."""
         names = self._carrier.names()
         problems = self._members.learn(names)
+        self._require_member()
+        self._members.require_agreement(names)
         reader = ChainReader(self._state, self._carrier, self._members.ring(), self._device)
         if reader.has_newer_own_file(names):
             raise SyncError(_RESTORED)
