@@ -104,10 +104,11 @@ async def join(
 
 @plain()
 async def status() -> Answer:
-    """Show the devices, when this one synced, what waits, and what to look at."""
+    """Show the devices, when this one synced, what waits, which conflicts are in review, and what to look at."""
     async with SyncedHome.open(settings()) as home:
         seen = home.status()
-    return Answer(asdict(seen), lambda out: _print_status(out, seen))
+        conflicts = await _conflicts(home)
+    return Answer({**asdict(seen), "conflicts": conflicts}, lambda out: _print_status(out, seen, conflicts))
 
 
 @plain()
@@ -138,6 +139,14 @@ async def revoke(
     async with SyncedHome.open(settings()) as home:
         lost = await home.revoke(device, passphrase=passphrase)
     return Answer({"device": lost.device, "name": lost.name}, f"{lost.name} is revoked.")
+
+
+async def _conflicts(home: SyncedHome) -> int | None:
+    """Return the number of conflicts; ``None`` if knowledge memory cannot be read, as `commonplace doctor` says."""
+    try:
+        return await home.count_conflicts()
+    except CommonplaceError:
+        return None
 
 
 async def _begin(
@@ -210,7 +219,7 @@ def _print_report(out: Console, report: SyncReport) -> None:
     _print_problems(out, report.problems)
 
 
-def _print_status(out: Console, seen: SyncStatus) -> None:
+def _print_status(out: Console, seen: SyncStatus, conflicts: int | None) -> None:
     out.print(f"Target: {shown(seen.target)}")
     if seen.last is None:
         out.print("This device has not synced yet: run `commonplace sync`.")
@@ -230,6 +239,9 @@ def _print_status(out: Console, seen: SyncStatus) -> None:
         out.print("Changes of this device wait to be sent.")
     if seen.unwritten:
         out.print(f"{plural(seen.unwritten, 'memory waits', 'memories wait')} to be written here.")
+    if conflicts:
+        waiting = plural(conflicts, "conflict waits", "conflicts wait")
+        out.print(f"{waiting} for you, because two devices changed a memory at once: `commonplace review`.")
     names = {each.device: each.name for each in seen.devices}
     for erasure in seen.erasures:
         waiting = ", ".join(sorted(names.get(each, each) for each in erasure.waiting))

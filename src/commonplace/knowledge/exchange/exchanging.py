@@ -66,6 +66,11 @@ class Exchange:
             rows = await sql.exchanged_names()
         return {(ExchangeKind(row["kind"]), str(row["id"])) for row in rows}
 
+    async def count_conflicts(self) -> int:
+        """Return the number of facts that wait for a person because two databases had different ones."""
+        async with self._session.reading() as sql:
+            return await sql.count_conflicts()
+
     async def write(
         self,
         kind: ExchangeKind,

@@ -229,6 +229,15 @@ class SyncedHome:
         """
         return len(await asyncio.to_thread(self._carrier().names))
 
+    async def count_conflicts(self) -> int:
+        """Return the number of memories that wait in review because two devices changed them at once.
+
+        Raises:
+            StorageError: Knowledge memory cannot be read.
+        """
+        async with KnowledgeMemory.open(self._settings) as knowledge:
+            return await knowledge.exchange.count_conflicts()
+
     async def sync(
         self,
         *,

@@ -91,6 +91,13 @@ SELECT id FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'held' AND metadata ? 'waits'
 ORDER BY id;
 
+-- name: count_conflicts()$
+-- returns: int
+-- The number of facts that wait for a person because two databases had different ones.
+SELECT count(*) FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'held'
+  AND metadata ?| CAST(ARRAY['waits', 'orphaned'] AS text[]);
+
 -- name: hold_rivals(ids)!
 -- Let facts wait because another fact of their key is active.
 UPDATE facts SET validity = 'held', metadata = metadata || '{"waits": true}'
