@@ -18,18 +18,18 @@ class Merge(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergePlan:
+class ProjectMoves:
     """What a home does with its memories so that they are where the merges say.
 
     Attributes:
-        over: The merges that no longer hold and whose memories move back, in this order.
-        in_force: The merges that hold, in the order in which their memories move.
-        done: The merges whose memories have moved once the plan is carried out, as target by source.
+        backward: The merges that no longer hold and whose memories move back, in this order.
+        forward: The merges that hold, in the order in which their memories move.
+        result: The merges whose memories have moved in the end, as target by source.
     """
 
-    over: tuple[Merge, ...]
-    in_force: tuple[Merge, ...]
-    done: Mapping[str, str]
+    backward: tuple[Merge, ...]
+    forward: tuple[Merge, ...]
+    result: Mapping[str, str]
 
 
 def merges_in_force(merges: Mapping[str, str]) -> dict[str, str]:
@@ -52,30 +52,30 @@ def standing_for(project_id: str, in_force: Mapping[str, str]) -> str:
     return project_id
 
 
-def merge_plan(
-    in_force: Mapping[str, str], moved: Mapping[str, str], known: Collection[str]
-) -> MergePlan | None:
+def project_moves(
+    in_force: Mapping[str, str], before: Mapping[str, str], projects: Collection[str]
+) -> ProjectMoves | None:
     """Return how the memories of a home follow the merges; ``None`` if there are none to follow.
 
     Args:
         in_force: The merges that hold.
-        moved: The merges whose memories this home has moved.
-        known: The ids of all known projects. Of a project that was forgotten, nobody knows whether its merge still
-            holds, so its memories stay where they are.
+        before: The merges whose memories this home has moved.
+        projects: The ids of all projects. Of a project that was forgotten, nobody knows whether its merge still holds,
+            so its memories stay where they are.
     """
     over = {
         source: target
-        for source, target in moved.items()
-        if source in known and in_force.get(source) != target
+        for source, target in before.items()
+        if source in projects and in_force.get(source) != target
     }
     if not over and not in_force:
         return None
-    forgotten = {source: target for source, target in moved.items() if source not in known}
-    return MergePlan(
+    of_forgotten = {source: target for source, target in before.items() if source not in projects}
+    return ProjectMoves(
         # Of a chain, memories move back in the opposite order.
-        over=tuple(reversed(_in_order(over, moved))),
-        in_force=tuple(_in_order(in_force, in_force)),
-        done={**forgotten, **in_force},
+        backward=tuple(reversed(_in_order(over, before))),
+        forward=tuple(_in_order(in_force, in_force)),
+        result={**of_forgotten, **in_force},
     )
 
 

@@ -27,7 +27,7 @@ from commonplace.projects.identity import (
     locked,
     plain_name,
 )
-from commonplace.projects.merges import MergePlan
+from commonplace.projects.merges import ProjectMoves
 from commonplace.projects.project import DistantProject, Project
 from commonplace.projects.registry_file import FILE, RegistryContents, RegistryFile
 
@@ -138,20 +138,20 @@ class Projects:
         """Return the id of the project into which a project was merged; ``None`` if no merge of it holds."""
         return self._file.read().merges().get(project_id)
 
-    def merge_plan(self) -> MergePlan | None:
+    def project_moves(self) -> ProjectMoves | None:
         """Return how the memories of this home follow the merges; ``None`` if there are none to follow."""
-        return self._file.read().merge_plan()
+        return self._file.read().project_moves()
 
-    def note_moved(self, plan: MergePlan) -> None:
+    def note_moves(self, moves: ProjectMoves) -> None:
         """Note that the memories of this home have followed the merges.
 
         Raises:
             StorageUnavailableError: The file with the projects cannot be written.
         """
-        if self._file.read().moved == plan.done:
+        if self._file.read().moves == moves.result:
             return
         with locked(self._file.path, mode=0o700):
-            self._file.write(replace(self._file.read(), moved=plan.done))
+            self._file.write(replace(self._file.read(), moves=moves.result))
 
     def scope_of(self, name: str) -> str:
         """Return the scope of a project by its id or name: its id, or that of the project whose memory it uses.

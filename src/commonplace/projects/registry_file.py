@@ -2,7 +2,7 @@
 
 {"projects": {"api-7k3m2q9t": {"name": "api", …}}, "elsewhere": {"shop-4n8p5r2x": {"name": "shop", "clues": {…}}}}
 
-Under ``moved`` are the merges whose memories this home has moved, as target by source.
+Under ``moves`` are the merges whose memories this home has moved, as target by source.
 """
 
 import json
@@ -15,7 +15,7 @@ from commonplace.core.clock import parse_timestamp
 from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError
 from commonplace.projects.git_fingerprint import Clues
 from commonplace.projects.identity import NAMELESS, IdentityLocation, write_json
-from commonplace.projects.merges import MergePlan, merge_plan, merges_in_force, standing_for
+from commonplace.projects.merges import ProjectMoves, merges_in_force, project_moves, standing_for
 from commonplace.projects.project import DistantProject, Project
 
 FILE: Final = "projects.json"
@@ -29,12 +29,12 @@ class RegistryContents:
     Attributes:
         projects: The projects of this home, by their ids.
         elsewhere: The projects of other devices that this home does not have, by their ids.
-        moved: The merges whose memories this home has moved, as target by source.
+        moves: The merges whose memories this home has moved, as target by source.
     """
 
     projects: Mapping[str, Project] = field(default_factory=dict[str, Project])
     elsewhere: Mapping[str, DistantProject] = field(default_factory=dict[str, DistantProject])
-    moved: Mapping[str, str] = field(default_factory=dict[str, str])
+    moves: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def by_id(self, project_id: str) -> Project | DistantProject | None:
         """Return the project with an id, wherever it is."""
@@ -77,9 +77,9 @@ class RegistryContents:
         """Return the id of the project whose memory a project uses; this home may not know that project."""
         return standing_for(project_id, self.merges())
 
-    def merge_plan(self) -> MergePlan | None:
+    def project_moves(self) -> ProjectMoves | None:
         """Return how the memories of this home follow the merges; ``None`` if there are none to follow."""
-        return merge_plan(self.merges(), self.moved, {*self.projects, *self.elsewhere})
+        return project_moves(self.merges(), self.moves, {*self.projects, *self.elsewhere})
 
     def counterpart(self, clues: Clues) -> DistantProject | None:
         """Return the project of another device that a new clone belongs to.
@@ -134,8 +134,8 @@ class RegistryContents:
                 contents = contents.with_project(replace(own, merged_into=target))
             else:
                 contents = contents.with_distant(replace(contents.elsewhere[each], merged_into=target))
-        moved = {key: each for key, each in self.moved.items() if key != project_id}
-        return replace(contents, moved=moved if into is None else {**moved, project_id: into})
+        moves = {key: each for key, each in self.moves.items() if key != project_id}
+        return replace(contents, moves=moves if into is None else {**moves, project_id: into})
 
     def with_clues(self, clues: Mapping[str, Clues]) -> "RegistryContents":
         """Return the contents with the clues of projects of this home, by their ids."""
@@ -214,7 +214,7 @@ class RegistryFile:
             return RegistryContents(
                 projects={key: _project(key, entry) for key, entry in own.items()},
                 elsewhere={key: _distant(key, entry) for key, entry in elsewhere.items()},
-                moved=dict(document.get("moved", {})),
+                moves=dict(document.get("moves", {})),
             )
         except FileNotFoundError:
             return RegistryContents()
@@ -232,7 +232,7 @@ class RegistryFile:
             each.id: {"name": each.name, "clues": asdict(each.clues), "merged_into": each.merged_into}
             for each in contents.elsewhere.values()
         }
-        document = {"projects": own, "elsewhere": elsewhere, "moved": dict(contents.moved)}
+        document = {"projects": own, "elsewhere": elsewhere, "moves": dict(contents.moves)}
         write_json(self.path, document, mode=0o700)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from commonplace.core.errors import ConflictError, NotFoundError
 from commonplace.projects import Clues, DistantProject, Merge, Projects
-from commonplace.projects.merges import merge_plan, merges_in_force, standing_for
+from commonplace.projects.merges import merges_in_force, project_moves, standing_for
 from support.git_repositories import repository
 
 pytestmark = pytest.mark.requirement("SYN-12.1")
@@ -46,16 +46,16 @@ def test_every_project_uses_one_memory(merges: dict[str, str]) -> None:
 
 
 @given(st.dictionaries(IDS, IDS), st.dictionaries(IDS, IDS))
-def test_a_plan_leads_to_the_merges_that_hold(merges: dict[str, str], before: dict[str, str]) -> None:
+def test_the_moves_lead_to_the_merges_that_hold(merges: dict[str, str], before: dict[str, str]) -> None:
     """The memories of a chain move once along all of it, and back along all of it."""
-    in_force, moved = merges_in_force(merges), merges_in_force(before)
-    plan = merge_plan(in_force, moved, set("abcdef"))
-    if plan is None:
+    in_force, past = merges_in_force(merges), merges_in_force(before)
+    moves = project_moves(in_force, past, set("abcdef"))
+    if moves is None:
         assert not in_force
-        assert not moved
+        assert not past
         return
-    assert plan.done == in_force
-    for each, chains, steps in ((plan.in_force, in_force, 1), (plan.over, moved, -1)):
+    assert moves.result == in_force
+    for each, chains, steps in ((moves.forward, in_force, 1), (moves.backward, past, -1)):
         order = [merge.source for merge in each][::steps]
         for place, source in enumerate(order):
             assert chains[source] not in order[:place]
@@ -103,32 +103,32 @@ def test_a_merge_follows_a_chain_and_refuses_a_circle(projects: Projects) -> Non
 def test_memories_move_once_and_back(projects: Projects) -> None:
     """After a merge here there is nothing to take back; after one of another device, and after its end, there is."""
     projects.set_merged(API.id, SHOP.id)
-    plan = projects.merge_plan()
-    assert plan is not None
-    assert (plan.over, plan.in_force) == ((), (Merge(API.id, SHOP.id),))
+    moves = projects.project_moves()
+    assert moves is not None
+    assert (moves.backward, moves.forward) == ((), (Merge(API.id, SHOP.id),))
     merged = replace(API, merged_into=SHOP.id)
     projects.note_elsewhere(replace(API, merged_into=WEB.id), seen=merged)
-    plan = projects.merge_plan()
-    assert plan is not None
-    assert (plan.over, plan.in_force) == ((Merge(API.id, SHOP.id),), (Merge(API.id, WEB.id),))
-    projects.note_moved(plan)
+    moves = projects.project_moves()
+    assert moves is not None
+    assert (moves.backward, moves.forward) == ((Merge(API.id, SHOP.id),), (Merge(API.id, WEB.id),))
+    projects.note_moves(moves)
     projects.note_elsewhere(API, seen=replace(API, merged_into=WEB.id))
-    plan = projects.merge_plan()
-    assert plan is not None
-    assert plan.over == (Merge(API.id, WEB.id),)
-    projects.note_moved(plan)
-    assert projects.merge_plan() is None
+    moves = projects.project_moves()
+    assert moves is not None
+    assert moves.backward == (Merge(API.id, WEB.id),)
+    projects.note_moves(moves)
+    assert projects.project_moves() is None
 
 
 def test_memories_of_a_forgotten_project_stay_where_they_are(projects: Projects) -> None:
     """Nobody knows whether its merge still holds; once it is known again, its memories follow it."""
     projects.set_merged(API.id, SHOP.id)
     projects.forget_elsewhere(API.id, seen=replace(API, merged_into=SHOP.id))
-    assert projects.merge_plan() is None
+    assert projects.project_moves() is None
     projects.note_elsewhere(API)
-    plan = projects.merge_plan()
-    assert plan is not None
-    assert plan.over == (Merge(API.id, SHOP.id),)
+    moves = projects.project_moves()
+    assert moves is not None
+    assert moves.backward == (Merge(API.id, SHOP.id),)
 
 
 def test_a_clone_of_a_merged_project_has_the_memory_of_the_other(tmp_path: Path, projects: Projects) -> None:

@@ -23,39 +23,39 @@ def question(one: str, other: str) -> str:
     )
 
 
-def note(state: SyncState, document: str, author: str, refused: Sequence[str]) -> list[str]:
+def note(state: SyncState, document: str, author: str, members: Sequence[str]) -> list[str]:
     """Keep a note of a revocation by a revoked device, and return it if it is new.
 
     Args:
         state: The state of sync.
         document: The name of the revocation's document.
         author: The name of the revoked device.
-        refused: The names of the members that it has revoked.
+        members: The names of the members that it has revoked.
     """
-    kept = _kept(state)
-    if document in kept:
+    notes_before = _notes_of(state)
+    if document in notes_before:
         return []
     text = (
-        f"{author}, which was revoked, has revoked {' and '.join(refused)} too. This device refuses that: if {author} "
+        f"{author}, which was revoked, has revoked {' and '.join(members)} too. This device refuses that: if {author} "
         f"is lost, there is nothing to do. If you have {author} and another device is lost, run `commonplace sync "
         f"leave --here` and `commonplace sync join` here, with the passphrase that you chose on {author}"
     )
-    state.keep_own({_NOTES: json.dumps({**kept, document: text}).encode()})
+    state.keep_own({_NOTES: json.dumps({**notes_before, document: text}).encode()})
     return [text]
 
 
 def forget(state: SyncState, names: AbstractSet[str]) -> None:
     """Forget the notes of documents that are no longer at the carrier."""
-    kept = _kept(state)
-    left = {document: text for document, text in kept.items() if document in names}
-    if left != kept:
-        state.keep_own({_NOTES: json.dumps(left).encode()})
+    notes_before = _notes_of(state)
+    rest = {document: text for document, text in notes_before.items() if document in names}
+    if rest != notes_before:
+        state.keep_own({_NOTES: json.dumps(rest).encode()})
 
 
 def notes(state: SyncState) -> list[str]:
     """Return all notes."""
-    return list(_kept(state).values())
+    return list(_notes_of(state).values())
 
 
-def _kept(state: SyncState) -> dict[str, str]:
+def _notes_of(state: SyncState) -> dict[str, str]:
     return json.loads(state.own(_NOTES) or b"{}")

@@ -121,6 +121,11 @@ class KeyDocument:
         """The name of the document at the carrier."""
         return document_name(HomeKey(key=b"", epoch=self.epoch, author=self.author))
 
+    @property
+    def rank(self) -> tuple[int, str]:
+        """The rank of the key; see :attr:`HomeKey.rank`."""
+        return (self.epoch, self.author)
+
     def admits(self, device: str) -> bool:
         """Return whether a device gets the key."""
         return device == self.author or device in self.sealed

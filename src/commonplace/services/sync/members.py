@@ -193,14 +193,15 @@ class Members:
 
     def _opposition(self, document: KeyDocument) -> list[str]:
         """Return that a revoked device has revoked members of the home, the first time that this is seen."""
-        refused = [
+        later = {each.id for each in self.ring().keys if each.rank >= document.rank}
+        members = [
             "this device" if each.device == self.device_key.device else each.name
             for each in self.state.devices()
-            if each.is_member and each.device != document.author and not document.admits(each.device)
+            if each.is_member and each.key_id not in later and not document.admits(each.device)
         ]
-        if not refused:
+        if not members:
             return []
-        return disputes.note(self.state, document.name, self._name(document.author), refused)
+        return disputes.note(self.state, document.name, self._name(document.author), members)
 
     def _name(self, device: str) -> str:
         known = self.state.device(device)

@@ -43,9 +43,9 @@ def butlers(devices: list[ProjectDevice], clones: list[Path]) -> set[str]:
     return {each.projects.butler_at(place) for each, place in zip(devices, clones, strict=True)}
 
 
-async def butlers_of(devices: list[ProjectDevice], *episodes: UUID) -> set[str]:
+async def butlers_of(devices: list[ProjectDevice], *episodes: UUID | None) -> set[str]:
     """Return the butlers of some episodes on all devices."""
-    read = [await each.memories.knowledge.read("episode", key) for each in devices for key in episodes]
+    read = [await each.memories.knowledge.read("episode", str(key)) for each in devices for key in episodes]
     return {each.butler for each in read}
 
 

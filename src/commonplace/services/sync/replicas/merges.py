@@ -15,11 +15,11 @@ async def follow_merges(memory: KnowledgeMemory, projects: Projects) -> None:
     Raises:
         StorageError: The memories or the file with the projects cannot be used.
     """
-    plan = await asyncio.to_thread(projects.merge_plan)
-    if plan is None:
+    moves = await asyncio.to_thread(projects.project_moves)
+    if moves is None:
         return
-    for merge in plan.over:
+    for merge in moves.backward:
         await memory.scopes.undo_all(*merge)
-    for merge in plan.in_force:
+    for merge in moves.forward:
         await memory.scopes.move(*merge)
-    await asyncio.to_thread(projects.note_moved, plan)
+    await asyncio.to_thread(projects.note_moves, moves)
