@@ -1,13 +1,14 @@
 """Carriers for tests of sync: one in memory, and one that hides, truncates, repeats and splices files."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from collections.abc import Set as AbstractSet
 
+from commonplace.services.sync.carriers.carrier import OneByOne
 from commonplace.services.sync.device_files import parse_name
 
 
-class MemoryCarrier:
+class MemoryCarrier(OneByOne):
     """A carrier in memory.
 
     Args:
@@ -37,6 +38,19 @@ class MemoryCarrier:
         self.step()
         self.files.pop(name, None)
         self.step()
+
+
+class ProtectedCarrier(MemoryCarrier):
+    """A carrier that keeps what was deleted in its history, as long as it is protected."""
+
+    PROBLEM = "allow force pushes"
+
+    is_protected = True
+
+    def delete_all(self, names: Collection[str]) -> str | None:  # type: ignore[override]
+        """Delete files, and say what is left of them."""
+        super().delete_all(names)
+        return self.PROBLEM if self.is_protected else None
 
 
 class HostileCarrier(MemoryCarrier):

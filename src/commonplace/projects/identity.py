@@ -36,6 +36,8 @@ _ALPHABET: Final = "23456789abcdefghijkmnpqrstuvwxyz"
 """Letters and digits that look different from each other."""
 
 _RANDOM_CHARS: Final = 8
+_ID: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
+_MAX_ID_CHARS: Final = 100
 _MAX_FILE_BYTES: Final = 1_000_000
 _FILE_NAME_CHARS: Final = 32
 LOCK_TIMEOUT_S: Final = 5.0
@@ -123,6 +125,11 @@ class IdentityLocation:
         path = Path(self.inner)
         keys = (*(each.as_posix() for each in (path, *path.parents)), "")
         return next((key for key in keys if key in identities), None)
+
+
+def is_project_id(text: str) -> bool:
+    """Return whether a text has the form of a project's id."""
+    return len(text) <= _MAX_ID_CHARS and _ID.fullmatch(text) is not None
 
 
 def plain_name(name: str) -> str:

@@ -15,11 +15,13 @@ class DistantProject:
         id: Its id, which is its scope in knowledge memory.
         name: Its readable name, which may change.
         clues: The clues by which its clone is recognised; empty outside of Git and for a directory in a repository.
+        merged_into: The id of the project whose memory it uses instead of its own.
     """
 
     id: str
     name: str
     clues: Clues = field(default_factory=Clues)
+    merged_into: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +52,10 @@ class Project:
     is_off: bool = False
     inner: str = ""
 
-    def as_distant(self) -> DistantProject | None:
-        """Return the project as other devices know it; ``None`` if it is off or uses the memory of another project.
+    def as_distant(self) -> DistantProject:
+        """Return the project as other devices know it.
 
         The clues are those of the whole repository, so a directory in it has none.
         """
-        if self.is_off or self.merged_into is not None:
-            return None
-        return DistantProject(
-            id=self.id, name=self.name, clues=Clues() if self.inner else self.clues.shared()
-        )
+        clues = Clues() if self.inner else self.clues.shared()
+        return DistantProject(id=self.id, name=self.name, clues=clues, merged_into=self.merged_into)

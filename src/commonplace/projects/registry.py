@@ -27,6 +27,7 @@ from commonplace.projects.identity import (
     locked,
     plain_name,
 )
+from commonplace.projects.merges import ProjectMoves
 from commonplace.projects.project import DistantProject, Project
 from commonplace.projects.registry_file import FILE, RegistryContents, RegistryFile
 
@@ -127,14 +128,30 @@ class Projects:
 
     def standing_for(self, project: Project | DistantProject) -> Project | DistantProject:
         """Return the project whose memory a project uses: the project itself, unless it was merged into another one."""
-        contents, seen = self._file.read(), {project.id}
-        while isinstance(project, Project) and project.merged_into is not None:
-            target = contents.by_id(project.merged_into)
-            if target is None or target.id in seen:
-                break
-            project = target
-            seen.add(project.id)
-        return project
+        contents = self._file.read()
+        owner = contents.standing_id(project.id)
+        if owner == project.id:
+            return project
+        return contents.by_id(owner) or DistantProject(id=owner, name=owner)
+
+    def merge_of(self, project_id: str) -> str | None:
+        """Return the id of the project into which a project was merged; ``None`` if no merge of it holds."""
+        return self._file.read().merges().get(project_id)
+
+    def project_moves(self) -> ProjectMoves | None:
+        """Return how the memories of this home follow the merges; ``None`` if there are none to follow."""
+        return self._file.read().project_moves()
+
+    def note_moves(self, moves: ProjectMoves) -> None:
+        """Note that the memories of this home have followed the merges.
+
+        Raises:
+            StorageUnavailableError: The file with the projects cannot be written.
+        """
+        if self._file.read().moves == moves.result:
+            return
+        with locked(self._file.path, mode=0o700):
+            self._file.write(replace(self._file.read(), moves=moves.result))
 
     def scope_of(self, name: str) -> str:
         """Return the scope of a project by its id or name: its id, or that of the project whose memory it uses.
@@ -171,7 +188,7 @@ class Projects:
     def shared(self) -> list[DistantProject]:
         """Return the projects that all devices may know, as they know them, by id.
 
-        These are those of other devices, and those of this home that are not off and use their own memory.
+        These are those of other devices, and those of this home that are not off; also one that is off and was merged.
         """
         return sorted(self._file.read().shared().values(), key=lambda each: each.id)
 
@@ -196,7 +213,7 @@ class Projects:
     ) -> DistantProject | None:
         """Note a project of another device, and return the project as :meth:`shared` has it now.
 
-        If this home has the project, the project gets the name and keeps its own clues.
+        If this home has the project, the project gets the name and the merge, and keeps its own clues.
 
         Raises:
             ConflictError: The project is shared neither as it was seen nor as it should be; nothing was written.
@@ -212,7 +229,7 @@ class Projects:
     ) -> DistantProject | None:
         """Forget a project of another device, and return the project if it is shared still.
 
-        A project of this home stays, and so does a project whose memory a project of this home uses.
+        A project of this home stays, and so does a project whose memory another project uses.
 
         Raises:
             ConflictError: The project is shared otherwise than it was seen; nothing was written.
@@ -225,7 +242,7 @@ class Projects:
     def erase_names(self, ids: Collection[str]) -> None:
         """Erase the names of projects, here and in the files with their identities.
 
-        A project of another device is forgotten, unless a project of this home uses its memory.
+        A project of another device is forgotten, unless another project uses its memory.
 
         Raises:
             SettingsError: A file with identities cannot be read.
@@ -257,19 +274,24 @@ class Projects:
         """
         return self._change(self.at(directory).id, is_off=is_off)
 
-    def set_merged(self, project_id: str, into: str | None) -> Project:
-        """Make a project use the memory of another project, or its own memory again.
+    def set_merged(self, project_id: str, into: str | None) -> Project | DistantProject:
+        """Make a project use the memory of another project, or its own memory again; the memories have moved already.
 
         Raises:
             ConflictError: The other project uses the memory of this project.
             NotFoundError: One of the projects is unknown.
         """
-        if into is not None and self.standing_for(self.owner(into)).id == project_id:
-            message = (
-                f"The project {into} uses the memory of {project_id}. Separate them before you merge them."
-            )
-            raise ConflictError("into", message, into)
-        return self._change(project_id, merged_into=into)
+        with locked(self._file.path, mode=0o700):
+            contents = self._file.read()
+            if contents.by_id(project_id) is None:
+                raise NotFoundError("project", project_id)
+            if into is not None and contents.standing_id(contents.owner(into).id) == project_id:
+                separate = "Separate them before you merge them."
+                message = f"The project {into} uses the memory of {project_id}. {separate}"
+                raise ConflictError("into", message, into)
+            changed = contents.with_merge(project_id, into)
+            self._file.write(changed)
+            return changed.projects.get(project_id) or changed.elsewhere[project_id]
 
     def _change(self, project_id: str, **changes: Any) -> Project:  # noqa: ANN401 - fields of Project
         with locked(self._file.path, mode=0o700):
@@ -356,6 +378,7 @@ class Projects:
             file=place.file,
             seen_at=now,
             clues=clues if distant is None else distant.clues.completed_by(clues),
+            merged_into=None if distant is None else distant.merged_into,
             inner=key,
         )
         return replace(project, looks_like=contents.alike(project))

@@ -53,7 +53,16 @@ async def test_two_machines_share_their_memories(
         assert "ok     sync" in laptop("doctor", "--no-model").out
 
         assert "Nothing new." in laptop("sync").out
+        for machine, port in ((laptop, "8096"), (desktop, "8920")):
+            assert machine("add", "fact", "Jellyfin", "port", f"listens on {port}").status == 0
+        for machine in (laptop, desktop, laptop):
+            assert machine("sync").status == 0
+        for machine in (laptop, desktop):
+            conflict = "1 conflict waits for you, because two devices changed a memory at once: `commonplace review`."
+            assert conflict in machine("sync", "status").out
+            assert "listens on 80" in machine("review").out
         status = laptop("sync", "status", "--json").json
+        assert (status["conflicts"], status["notes"]) == (1, [])
         assert [each["name"] for each in status["devices"]] in (["laptop", "desktop"], ["desktop", "laptop"])
         revoked = laptop("sync", "revoke", "desktop", "--passphrase-file", str(new))
         assert "desktop is revoked" in revoked.out, revoked.err

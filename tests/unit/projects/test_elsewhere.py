@@ -179,7 +179,7 @@ def test_names_of_this_home_come_first(tmp_path: Path, projects: Projects) -> No
 def test_other_devices_learn_neither_directories_nor_what_stays_here(
     tmp_path: Path, projects: Projects
 ) -> None:
-    """Projects that are off or merged stay; a directory in a repository has no clues, or a clone would become it."""
+    """Projects that are off stay; a directory in a repository has no clues, or a clone would become it."""
     top = repository(tmp_path / "api", remote="https://ann:hunter2@github.com/acme/api.git")
     (top / "pay").mkdir()
     local = repository(tmp_path / "local", remote=str(tmp_path / "api"))
@@ -190,7 +190,10 @@ def test_other_devices_learn_neither_directories_nor_what_stays_here(
     assert Clues() in [each.clues for each in projects.shared() if each.id == ids["pay"]]
     projects.switch(local, is_off=True)
     projects.set_merged(ids["pay"], ids["api"])
-    assert [each.id for each in projects.shared()] == [ids["api"]]
+    assert {each.id: each.merged_into for each in projects.shared()} == {
+        ids["api"]: None,
+        ids["pay"]: ids["api"],
+    }
 
 
 def test_clues_that_a_project_lacked_at_first_are_found_later(tmp_path: Path, projects: Projects) -> None:

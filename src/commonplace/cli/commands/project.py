@@ -58,7 +58,7 @@ async def show(directory: DirectoryArgument = Path()) -> Answer:
         out.print(f"   directory: {shown(str(found.path))}")
         if found.is_off:
             out.print("   memory is off here; to continue: commonplace project on")
-        if found.merged_into is not None:
+        if projects.merge_of(found.id) is not None:
             out.print(f"   uses the memory of {projects.standing_for(found).id}")
         for other in _alike(projects, found):
             place = f"at {other.path}" if isinstance(other, Project) else ON_ANOTHER_DEVICE
@@ -71,10 +71,14 @@ async def show(directory: DirectoryArgument = Path()) -> Answer:
 @plain("list")
 async def list_projects() -> Answer:
     """List the projects that this home has seen, most recently seen first, then those of other devices."""
-    own, elsewhere = _projects().list_projects(), _projects().elsewhere()
+    projects = _projects()
+    own, elsewhere = projects.list_projects(), projects.elsewhere()
     rows = [
-        *((each.id, each.name, each.path, f"{each.seen_at:%Y-%m-%d}", each.merged_into) for each in own),
-        *((each.id, each.name, ON_ANOTHER_DEVICE, None, None) for each in elsewhere),
+        *(
+            (each.id, each.name, each.path, f"{each.seen_at:%Y-%m-%d}", projects.merge_of(each.id))
+            for each in own
+        ),
+        *((each.id, each.name, ON_ANOTHER_DEVICE, None, projects.merge_of(each.id)) for each in elsewhere),
     ]
     columns = ("id", "name", "directory", "last seen", "merged into")
     if_empty = "No projects yet. The first session of an installed client creates a project."
@@ -132,8 +136,8 @@ async def merge(
 ) -> Answer:
     """Make a project use the memory of another project, and move its own memory there.
 
-    If both projects have a fact with the same subject and predicate, the newer fact stays. To undo a merge, run
-    `commonplace project unmerge`.
+    If both projects have a fact with the same subject and predicate, the newer fact stays. The other devices with which
+    the home syncs do the same. To undo a merge, run `commonplace project unmerge`.
     """
     projects = _projects()
     target = projects.standing_for(projects.owner(into))
@@ -156,17 +160,17 @@ async def merge(
 async def unmerge(memory: KnowledgeMemory, project: ProjectArgument) -> Answer:
     """Give a project its own memory back. Memories stored since the merge stay with the other project."""
     projects = _projects()
-    merged = projects.get(project)
-    if merged.merged_into is None:
+    merged = projects.owner(project)
+    target = projects.merge_of(merged.id)
+    if target is None:
         message = f"The project {merged.id} was not merged, so there is nothing to undo."
         raise ConflictError("project", message, project)
-    target = projects.owner(merged.merged_into)
-    if isinstance(target, Project) and target.merged_into is not None:
-        further = f"The project {target.id} was itself merged into {target.merged_into}."
-        message = f"{further} Run `commonplace project unmerge {target.id}` first."
+    if further := projects.merge_of(target):
+        message = f"The project {target} was itself merged into {further}."
+        message = f"{message} Run `commonplace project unmerge {target}` first."
         raise ConflictError("project", message, project)
     # The memories move first, so that after an interruption a second run does the rest.
-    moves = await memory.scopes.undo_all(merged.id, target.id)
+    moves = await memory.scopes.undo_all(merged.id, target)
     projects.set_merged(merged.id, None)
     return _moved(moves, f"{merged.id} uses its own memory again")
 
@@ -206,24 +210,21 @@ def _projects() -> Projects:
     return Projects(settings().home)
 
 
-def _joining(projects: Projects, source: str) -> Project | None:
-    """Return the project that a merge begins with; ``None`` if it is a scope that is not a project.
-
-    Raises:
-        ConflictError: The project is on another device, where its sessions would go on using its own memory.
-    """
-    if source in {each.id for each in projects.elsewhere()}:
-        message = f"The project {source} is on another device. Merge a project of this device into it."
-        raise ConflictError("source", message, source)
+def _joining(projects: Projects, source: str) -> Project | DistantProject | None:
+    """Return the project that a merge begins with, one of another device only by its id; ``None`` for another scope."""
+    distant = {each.id: each for each in projects.elsewhere()}
     try:
-        return projects.get(source)
+        return distant.get(source) or projects.get(source)
     except NotFoundError:
         return None
 
 
 def _alike(projects: Projects, found: Project) -> list[Project | DistantProject]:
+    if projects.merge_of(found.id) is not None:
+        return []
     by_id = {each.id: each for each in (*projects.elsewhere(), *projects.list_projects())}
-    return [by_id[other] for other in found.looks_like if other in by_id and found.merged_into is None]
+    alike = [by_id[other] for other in found.looks_like if other in by_id]
+    return [each for each in alike if projects.standing_for(each).id != found.id]
 
 
 def _moved(moves: Sequence[ScopeMove], *done: str, dry_run: bool = False) -> Answer:

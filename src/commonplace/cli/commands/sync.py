@@ -4,7 +4,7 @@ import asyncio
 import platform
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -105,10 +105,11 @@ async def join(
 
 @plain()
 async def status() -> Answer:
-    """Show the devices, when this one synced, what waits, and what to look at."""
+    """Show the devices, when this one synced, what waits, which conflicts are in review, and what to look at."""
     async with SyncedHome.open(settings()) as home:
         seen = home.status()
-    return Answer(asdict(seen), lambda out: _print_status(out, seen))
+        conflicts = await _conflicts(home)
+    return Answer({**asdict(seen), "conflicts": conflicts}, lambda out: _print_status(out, seen, conflicts))
 
 
 @plain()
@@ -139,6 +140,14 @@ async def revoke(
     async with SyncedHome.open(settings()) as home:
         lost = await home.revoke(device, passphrase=passphrase)
     return Answer({"device": lost.device, "name": lost.name}, f"{lost.name} is revoked.")
+
+
+async def _conflicts(home: SyncedHome) -> int | None:
+    """Return the number of conflicts; ``None`` if knowledge memory cannot be read, as `commonplace doctor` says."""
+    try:
+        return await home.count_conflicts()
+    except CommonplaceError:
+        return None
 
 
 async def _begin(
@@ -205,7 +214,7 @@ def _print_report(out: Console, report: SyncReport) -> None:
     _print_problems(out, report.problems)
 
 
-def _print_status(out: Console, seen: SyncStatus) -> None:
+def _print_status(out: Console, seen: SyncStatus, conflicts: int | None) -> None:
     out.print(f"Target: {shown(seen.target)}")
     _print_last_sync(out, seen)
     rows = [
@@ -223,13 +232,17 @@ def _print_status(out: Console, seen: SyncStatus) -> None:
         out.print("Changes of this device wait to be sent.")
     if seen.unwritten:
         out.print(f"{plural(seen.unwritten, 'memory waits', 'memories wait')} to be written here.")
+    if conflicts:
+        waiting = plural(conflicts, "conflict waits", "conflicts wait")
+        out.print(f"{waiting} for you, because two devices changed a memory at once: `commonplace review`.")
     for erasure in seen.erasures:
         waiting = ", ".join(seen.names_of(erasure.waiting))
         count = plural(erasure.count, "memory", "memories")
         out.print(
             f"Erasure of {count} on {erasure.at}: {f'waits for {shown(waiting)}' if waiting else 'done'}"
         )
-    _print_problems(out, seen.last.problems if seen.last else [])
+    problems = seen.last.problems if seen.last else ()
+    _print_problems(out, dict.fromkeys((*problems, *seen.notes)))
 
 
 def _print_last_sync(out: Console, seen: SyncStatus) -> None:
@@ -243,6 +256,6 @@ def _print_last_sync(out: Console, seen: SyncStatus) -> None:
         out.print(f"[yellow]Every sync has failed since {since}: {shown(seen.failure.error)}[/]")
 
 
-def _print_problems(out: Console, problems: Sequence[str]) -> None:
+def _print_problems(out: Console, problems: Iterable[str]) -> None:
     for each in problems:
         out.print(f"[yellow]{shown(each)}[/]")

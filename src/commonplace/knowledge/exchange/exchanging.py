@@ -50,13 +50,16 @@ class Exchange:
     async def read(self) -> Mapping[Key, Fields]:
         """Return the fields of every row that travels: all but forgotten and expired memories.
 
-        Facts that wait for a rival compete first, because the rival may have been forgotten.
+        Facts that wait for a rival compete first, because the rival may have been forgotten, and memories name their
+        sources that have arrived.
         """
         async with self._session.reading() as sql:
-            rows = None if await sql.waiting_facts() else await self._rows(sql)
+            is_settled = not await sql.waiting_facts() and not await sql.has_arrived_sources()
+            rows = await self._rows(sql) if is_settled else None
         if rows is None:
             async with self._session.writing() as sql:
                 await settle_all(sql)
+                await sql.attach_sources()
                 rows = await self._rows(sql)
         return await asyncio.to_thread(_all_fields, rows)
 

@@ -10,6 +10,7 @@ from commonplace.core.errors import ConflictError
 from commonplace.core.sources import RANKS, Source
 from commonplace.knowledge.exchange.fields import Fields, by_id, fields_of, record_of
 from commonplace.knowledge.exchange.kinds import ExchangeKind
+from commonplace.knowledge.exchange.origins import with_sources
 from commonplace.knowledge.exchange.vectors import PageVectors
 from commonplace.knowledge.exchange.writes import RowDrop, RowPut
 from commonplace.knowledge.model.events import EventType
@@ -56,7 +57,7 @@ class FactTable:
         ids = list(map(UUID, names))
         await sql.serialise_fact_keys(keys=all_keys(_draft(each.fields) for each in ready))
         records = [_record(place, each, entities) for place, each in enumerate(ready, start=1)]
-        await sql.put_facts(rows=records, **vectors.parameters(names))
+        await sql.put_facts(rows=await with_sources(sql, records), **vectors.parameters(names))
         await vectors.store_passages(sql, ExchangeKind.FACT, names)
         await sql.point_successors(ids=ids)
         await settle(sql, ids)

@@ -23,7 +23,9 @@ _STATES: Final = {"expired": "current"}
 _MOMENTS: Final = frozenset(
     {"applied_at", "created_at", "expires_at", "last_confirmed_at", "valid_from", "valid_to"}
 )
-_IDS: Final = frozenset({"entity_id", "rule_id", "session_id", "source_id", "target_id"})
+_IDS: Final = frozenset({"entity_id", "rule_id", "session_id", "source_episode_id", "source_id", "target_id"})
+_OPTIONAL: Final = frozenset({"source_episode_id"})
+"""Columns that do not travel if they are empty."""
 
 
 def fields_of(row: Columns | None, *, without: Collection[str] = ()) -> dict[str, Any] | None:
@@ -31,7 +33,9 @@ def fields_of(row: Columns | None, *, without: Collection[str] = ()) -> dict[str
     if row is None or row.get("state") in GONE or row.get("validity") == "retracted":
         return None
     fields = {
-        name: _plain(value) for name, value in row.items() if name not in _LOCAL and name not in without
+        name: _plain(value)
+        for name, value in row.items()
+        if name not in _LOCAL and name not in without and not (name in _OPTIONAL and value is None)
     }
     if "tags" in fields:
         fields["tags"] = sorted(fields["tags"])

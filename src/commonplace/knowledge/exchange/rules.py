@@ -8,6 +8,7 @@ from uuid import UUID
 from commonplace.core.errors import ConflictError
 from commonplace.knowledge.exchange.fields import Fields, by_id, fields_of, record_of
 from commonplace.knowledge.exchange.kinds import ExchangeKind
+from commonplace.knowledge.exchange.origins import with_sources
 from commonplace.knowledge.exchange.vectors import PageVectors
 from commonplace.knowledge.exchange.writes import RowDrop, RowPut
 from commonplace.knowledge.model.events import EventType
@@ -37,7 +38,7 @@ class RuleTable:
         del now
         names = [each.name for each in rows]
         records = [_record(place, each) for place, each in enumerate(rows, start=1)]
-        await sql.put_rules(rows=records, **vectors.parameters(names))
+        await sql.put_rules(rows=await with_sources(sql, records), **vectors.parameters(names))
         await vectors.store_passages(sql, ExchangeKind.RULE, names)
         await record_events(sql, list(map(_event, rows)))
         return {}

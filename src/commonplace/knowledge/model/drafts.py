@@ -16,7 +16,7 @@ from commonplace.knowledge.model.permanence import Permanence
 LIFECYCLE_METADATA: Final = frozenset(
     {
         *("status", "forgotten", "needs_inversion", "harmful_reasons", "original_content"),
-        *("waits", "orphaned", "accepted"),
+        *("waits", "orphaned", "accepted", "absent_source"),
     }
 )
 """Keys that the lifecycle sets in the metadata of a memory. Source: KNW-03.5, KNW-05.9, KNW-09.3, KNW-21, SYN-09."""

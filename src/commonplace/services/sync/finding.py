@@ -87,6 +87,8 @@ def _lifted(join: Join, value: Any, seen: Any, before: Any, stamp: Stamp) -> Any
         case Join.STAMPED:
             if before is not None and before[0] == value:
                 return before
+            if before is None and value is None:
+                return [None, [0, 0, stamp.device]]  # Nobody has set the value, so whoever sets it is later.
             return [value, list(astuple(_after(stamp, before)))]
         case Join.UNION:
             return sorted(value)

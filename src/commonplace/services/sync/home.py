@@ -21,6 +21,7 @@ from commonplace.core.settings import Settings
 from commonplace.core.urls import mask_url, without_logins
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.services.opening import OpenedMemories
+from commonplace.services.sync import disputes
 from commonplace.services.sync.carriers.carrier import Carrier
 from commonplace.services.sync.carriers.targets import SyncTarget, carrier_at
 from commonplace.services.sync.changes import Fields
@@ -35,6 +36,7 @@ from commonplace.services.sync.keys import (
 from commonplace.services.sync.known_devices import KnownDevice
 from commonplace.services.sync.replica import MemoryWrite, Replica, Written
 from commonplace.services.sync.replicas.home import HomeReplica
+from commonplace.services.sync.sending import LEFT_OVER
 from commonplace.services.sync.state import FILE, SyncState
 from commonplace.services.sync.status import LastSync, SyncFailure, SyncStatus, device_statuses
 from commonplace.services.sync.syncing import Syncing, SyncReport
@@ -187,6 +189,10 @@ class SyncedHome:
             outbox=outbox,
             unwritten=self._state.count_unwritten(own),
             erasures=self._state.erasures(),
+            notes=[
+                *filter(None, [(self._state.own(LEFT_OVER) or b"").decode()]),
+                *disputes.notes(self._state),
+            ],
             synced_at=synced_at,
             last=last,
             failure=self._failure(),
@@ -199,6 +205,15 @@ class SyncedHome:
             StorageUnavailableError: The target cannot be reached.
         """
         return len(await asyncio.to_thread(self._carrier().names))
+
+    async def count_conflicts(self) -> int:
+        """Return the number of memories that wait in review because two devices changed them at once.
+
+        Raises:
+            StorageError: Knowledge memory cannot be read.
+        """
+        async with KnowledgeMemory.open(self._settings) as knowledge:
+            return await knowledge.exchange.count_conflicts()
 
     async def sync(
         self,
@@ -284,13 +299,14 @@ class SyncedHome:
     async def _reading(
         self, knowledge: KnowledgeMemory | None = None, *, deletes_many: bool = False
     ) -> AsyncGenerator[Replica]:
-        """Open the memories of the home."""
+        """Open the memories of the home; after a sync, they follow the merges that arrived with it."""
         async with AsyncExitStack() as stack:
             opened = await OpenedMemories.open(
                 stack, self._settings, knowledge=knowledge, besides=("workspace",)
             )
-            replica: Replica = HomeReplica(opened, self._settings)
+            replica = HomeReplica(opened, self._settings)
             yield replica if deletes_many else _Guarded(replica, self._state)
+            await replica.follow_merges()
 
     def _syncing(self, replica: Replica) -> Syncing:
         return Syncing(

@@ -116,6 +116,24 @@ class KeyDocument:
     sealed: Mapping[str, bytes]
     earlier: bytes
 
+    @property
+    def name(self) -> str:
+        """The name of the document at the carrier."""
+        return document_name(HomeKey(key=b"", epoch=self.epoch, author=self.author))
+
+    @property
+    def rank(self) -> tuple[int, str]:
+        """The rank of the key; see :attr:`HomeKey.rank`."""
+        return (self.epoch, self.author)
+
+    def admits(self, device: str) -> bool:
+        """Return whether a device gets the key."""
+        return device == self.author or device in self.sealed
+
+    def opposes(self, other: "KeyDocument") -> bool:
+        """Return whether each of two documents refuses the author of the other one."""
+        return not self.admits(other.author) and not other.admits(self.author)
+
 
 def document_name(key: HomeKey) -> str:
     """Return the name of a key's document at the carrier: ``keys/EPOCH-AUTHOR``."""

@@ -43,12 +43,13 @@ class Join(StrEnum):
 _OF_KNOWLEDGE: Final[Mapping[str, Join]] = {
     "created_at": Join.LOWEST,
     "last_confirmed_at": Join.HIGHEST,
+    "source_episode_id": Join.HIGHEST,
     "tags": Join.UNION,
     **dict.fromkeys(("flags", "pinned", "scope", "state", "trust"), Join.STAMPED),
 }
 
 JOINS: Final[Mapping[SyncKind, Mapping[str, Join]]] = {
-    SyncKind.PROJECT: {"name": Join.STAMPED},
+    SyncKind.PROJECT: dict.fromkeys(("merged_into", "name"), Join.STAMPED),
     SyncKind.LINK: {"created_at": Join.LOWEST},
     SyncKind.ENTITY: {"aliases": Join.UNION, "created_at": Join.LOWEST, "merged_into": Join.STAMPED},
     SyncKind.EPISODE: dict.fromkeys(("expires_at", "flags", "trust"), Join.STAMPED),

@@ -6,9 +6,10 @@ Source: ADR 0040.
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from itertools import combinations
 
-from commonplace.core.errors import SyncFileError, SyncKeyError
-from commonplace.services.sync import introductions
+from commonplace.core.errors import SyncError, SyncFileError, SyncKeyError
+from commonplace.services.sync import disputes, introductions
 from commonplace.services.sync.carriers.carrier import Carrier
 from commonplace.services.sync.device_files import Departure
 from commonplace.services.sync.home_keys import (
@@ -88,20 +89,79 @@ class Members:
                 continue  # Only who has the key can write what it opens.
         return []
 
-    def learn(self, names: AbstractSet[str]) -> list[str]:
+    def learn(self, names: AbstractSet[str], *, lost: str = "") -> list[str]:
         """Note new keys and new devices; return what is wrong with a document or an introduction.
+
+        If members have revoked each other, their new keys are not noted; see :meth:`require_agreement`.
 
         Args:
             names: The names of all files at the carrier.
+            lost: A device that a person is about to revoke. It is not believed if it has revoked this one, or if
+                another one and it have revoked each other.
         """
-        documents = sorted(filter(None, map(parse_document_name, names)))
-        known = {each.rank for each in self.state.home_keys() if each.recipients is not None}
-        new = [rank for rank in documents if rank not in known]
         problems = self._meet(names)
-        refusals: list[str] = []
-        if sum(self._apply(epoch, author, refusals) for epoch, author in new):
+        faults: list[str] = []
+        disputes.forget(self.state, names)
+        own, others = self._new_documents(names, faults)
+        count = sum(self._apply(each, faults) for each in own)
+        count += sum(self._apply(each, faults) for each in self._undisputed(others, lost))
+        if count:
             problems = self._meet(names)
-        return [*refusals, *problems, *self._exposed_key()]
+        return [*faults, *problems, *self._exposed_key()]
+
+    def require_agreement(self, names: AbstractSet[str]) -> None:
+        """Stop if two members have revoked each other, and this device learned of both at once.
+
+        One of them may be in the hands of a thief, who can write whatever the other one can, so only a person knows.
+
+        Args:
+            names: The names of all files at the carrier.
+
+        Raises:
+            SyncError: A person must say which one is lost.
+        """
+        _, documents = self._new_documents(names, [])
+        if dispute := self._dispute(documents):
+            raise SyncError(disputes.question(*(self._name(each.author) for each in dispute)))
+
+    def _new_documents(
+        self, names: AbstractSet[str], problems: list[str]
+    ) -> tuple[list[KeyDocument], list[KeyDocument]]:
+        """Return the good documents of new keys, by rank: those of keys that this device has, and the others.
+
+        It has a key before its document from the passphrase with which it joined, which no thief knows.
+        """
+        known = {each.rank for each in self.state.home_keys() if each.recipients is not None}
+        devices = {each.device: each for each in self.state.devices()}
+        documents: list[KeyDocument] = []
+        for epoch, author in sorted({*filter(None, map(parse_document_name, names))} - known):
+            if author not in devices:
+                problems.append(f"{author} made a new key of the home, but has not introduced itself")
+                continue
+            try:
+                body = self._body(epoch, author)
+                documents.append(read_document(body, epoch, author, devices[author].public))
+            except SyncFileError as error:
+                if devices[author].departure is not Departure.REVOKED:
+                    problems.append(str(error))
+        ring = self.ring()
+        own = [each for each in documents if ring.by_id(each.key_id) is not None]
+        return own, [each for each in documents if each not in own]
+
+    def _undisputed(self, documents: Iterable[KeyDocument], lost: str) -> list[KeyDocument]:
+        """Return the documents that can be believed; none if there is a dispute without the lost device."""
+        own = self.device_key.device
+        possible = [each for each in documents if each.author != lost or each.admits(own)]
+        for each in (possible, [document for document in possible if document.author != lost]):
+            if self._dispute(each) is None:
+                return each
+        return []
+
+    def _dispute(self, documents: Iterable[KeyDocument]) -> tuple[KeyDocument, KeyDocument] | None:
+        """Return two documents of members that oppose each other."""
+        members = {each.device for each in self.state.devices() if each.is_member}
+        rivals = [each for each in documents if each.author in members]
+        return next((pair for pair in combinations(rivals, 2) if pair[0].opposes(pair[1])), None)
 
     def _exposed_key(self) -> list[str]:
         """Return the problem that a device has the newest key though another one has revoked it meanwhile."""
@@ -112,16 +172,13 @@ class Members:
             if each.departure is Departure.REVOKED and each.device in recipients
         ]
 
-    def _apply(self, epoch: int, author: str, problems: list[str]) -> bool:
+    def _apply(self, document: KeyDocument, problems: list[str]) -> bool:
         """Take a new key, and note which devices must not have it; return whether the document was good."""
-        member = self.state.device(author)
-        if member is None:
-            problems.append(f"{author} made a new key of the home, but has not introduced itself")
-            return False
-        if member.departure is Departure.REVOKED:
+        member = self.state.device(document.author)
+        if member is None or member.departure is Departure.REVOKED:
+            problems += self._opposition(document)
             return False
         try:
-            document = read_document(self._body(epoch, author), epoch, author, member.public)
             key = key_of(document, self.ring(), self.device_key)
             before = earlier_keys(document, key) if key else []
         except SyncFileError as error:
@@ -133,6 +190,22 @@ class Members:
         ring = KeyRing.of(self.first_key, [*self.state.home_keys(), *before, key])
         self.state.add_home_keys([*before, key], revoked=self._refused(document, ring))
         return True
+
+    def _opposition(self, document: KeyDocument) -> list[str]:
+        """Return that a revoked device has revoked members of the home, the first time that this is seen."""
+        later = {each.id for each in self.ring().keys if each.rank >= document.rank}
+        members = [
+            "this device" if each.device == self.device_key.device else each.name
+            for each in self.state.devices()
+            if each.is_member and each.key_id not in later and not document.admits(each.device)
+        ]
+        if not members:
+            return []
+        return disputes.note(self.state, document.name, self._name(document.author), members)
+
+    def _name(self, device: str) -> str:
+        known = self.state.device(device)
+        return known.name if known else device
 
     def _refused(self, document: KeyDocument, ring: KeyRing) -> set[str]:
         """Return the devices that were revoked, and those that joined with an old key unknown to the revoking one."""

@@ -6,7 +6,7 @@ Source: ADR 0040.
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from commonplace.services.sync.carriers.carrier import Carrier
 from commonplace.services.sync.changes import Change
@@ -36,6 +36,17 @@ SNAPSHOT_AFTER: Final = 1_000
 """The number of changes in own files from which a snapshot is worth its size."""
 
 
+LEFT_OVER: Final = "left over"
+"""The name of the value of this device that says what the carrier could not delete for good."""
+
+
+class SentFiles(NamedTuple):
+    """The result of sending: the number of files, and what a person should look at."""
+
+    files: int
+    problems: list[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Sender:
     """Writes the chain of this device.
@@ -56,14 +67,11 @@ class Sender:
     most_changes: int = MOST_CHANGES
     snapshot_after: int = SNAPSHOT_AFTER
 
-    def send(self, names: AbstractSet[str]) -> int:
+    def send(self, names: AbstractSet[str]) -> SentFiles:
         """Pack what is not in a file yet, send all files that the carrier does not have, and delete older ones.
 
         Args:
             names: The names of all files at the carrier.
-
-        Returns:
-            The number of files that were sent.
         """
         if self.state.is_snapshot_due(self.snapshot_after):
             self._pack_snapshot()
@@ -72,8 +80,8 @@ class Sender:
         if self.state.is_snapshot_due(self.snapshot_after):
             self._pack_snapshot()
         count = self.flush()
-        self._clean(names)
-        return count
+        problem = self._clean(names)
+        return SentFiles(count, [problem] if problem else [])
 
     def pack_last(self) -> None:
         """Pack the file with which this device leaves the home."""
@@ -82,9 +90,9 @@ class Sender:
     def flush(self) -> int:
         """Send all files that the carrier does not have; return their number."""
         files = self.state.outbox()
-        for each in files:
-            self.carrier.put(each.name, each.body)
-            self.state.sent(each.name)
+        if files:
+            self.carrier.put_all({each.name: each.body for each in files})
+            self.state.sent([each.name for each in files])
         return len(files)
 
     def _next_changes(self) -> list[Change]:
@@ -149,8 +157,11 @@ class Sender:
         own = devices.pop(self.device_key.device)
         return own, list(devices.values())
 
-    def _clean(self, names: AbstractSet[str]) -> None:
-        """Delete own files before the latest snapshot, files that all refuse, and files that all members have taken."""
+    def _clean(self, names: AbstractSet[str]) -> str | None:
+        """Delete own files before the latest snapshot, files that all refuse, and files that all members have taken.
+
+        Return a new problem with that; an old one only if what was erased is among the files.
+        """
         start = self.state.snapshot_start()
         own, others = self._devices()
         members = {each.device for each in others if each.is_member}
@@ -160,11 +171,18 @@ class Sender:
             for each in others
             if each.departure is Departure.REVOKED or members <= receipts.get(each.device, frozenset[str]())
         } - members
-        for name in sorted(names):
-            file = parse_name(name)
-            if file and (file.device in over or (file.device == own.device and file.number < start)):
-                self.carrier.delete(name)
+        old = [
+            name
+            for name in sorted(names)
+            if (file := parse_name(name))
+            and (file.device in over or (file.device == own.device and file.number < start))
+        ]
+        problem = self.carrier.delete_all(old) if old else None
+        is_known = receipts == self.state.receipts() and self.state.own(LEFT_OVER) == (problem or "").encode()
+        if old:
+            self.state.keep_own({LEFT_OVER: (problem or "").encode()})
         self.state.sign_receipts(own.device)
+        return None if is_known else problem
 
 
 def _departures(devices: Sequence[KnownDevice]) -> dict[str, Departure]:

@@ -333,10 +333,10 @@ class SyncState:
             rows = sql.execute("SELECT number, name, body FROM outbox ORDER BY number IS NULL, number, name")
             return [OutboxFile(*row) for row in rows.fetchall()]
 
-    def sent(self, name: str) -> None:
-        """Note that the carrier has a file."""
+    def sent(self, names: Iterable[str]) -> None:
+        """Note that the carrier has files."""
         with self._file.writing() as sql:
-            sql.execute("DELETE FROM outbox WHERE name = ?", (name,))
+            sql.executemany("DELETE FROM outbox WHERE name = ?", [(name,) for name in names])
 
     def erase(self, erasure: Change) -> None:
         """Record an erasure of this device, and take the texts of its memories out of the file."""

@@ -79,6 +79,7 @@ class SyncStatus:
         outbox: The number of files that wait to be sent.
         unwritten: The number of memories that wait to be written here.
         erasures: How far the erasures are, on each device.
+        notes: What a person should know until it changes, such as what the target could not delete for good.
         synced_at: When a sync last worked; ``None`` before the first.
         last: The last sync with news; ``None`` before the first.
         failure: Why syncs fail; ``None`` if the last one worked.
@@ -92,6 +93,7 @@ class SyncStatus:
     outbox: int
     unwritten: int
     erasures: Sequence[ErasureStatus]
+    notes: Sequence[str]
     synced_at: datetime | None
     last: LastSync | None
     failure: SyncFailure | None

@@ -31,7 +31,7 @@ from commonplace.services.sync.known_devices import KnownDevice
 from commonplace.services.sync.members import Members
 from commonplace.services.sync.merging import Merged, merged
 from commonplace.services.sync.replica import MemoryWrite, Replica
-from commonplace.services.sync.sending import MOST_CHANGES, SNAPSHOT_AFTER, Sender
+from commonplace.services.sync.sending import MOST_CHANGES, SNAPSHOT_AFTER, Sender, SentFiles
 from commonplace.services.sync.state import SyncState
 from commonplace.services.sync.versions import HybridClock, joined, next_versions
 
@@ -183,7 +183,7 @@ class Syncing:
             raise ConflictError("device", "A device cannot revoke itself; let it leave.", device)
         async with self._state.locked():
             names = await asyncio.to_thread(self._carrier.names)
-            await asyncio.to_thread(self._members.learn, names)
+            await asyncio.to_thread(self._members.learn, names, lost=device)
             self._require_member()
             if self._state.device(device) is None:
                 raise NotFoundError("device", device)
@@ -222,13 +222,13 @@ class Syncing:
         memories, conflicts = await self._write()
         if memories:
             await self._note_contents()
-        files = await asyncio.to_thread(self._send, names)
+        sent = await asyncio.to_thread(self._send, names)
         return SyncReport(
             own_changes=own_changes,
             other_changes=intake.count,
             memories=left_over + memories,
-            files=files,
-            problems=[*problems, *intake.problems, *conflicts],
+            files=sent.files,
+            problems=[*problems, *intake.problems, *conflicts, *sent.problems],
         )
 
     def _own(self) -> KnownDevice:
@@ -328,6 +328,8 @@ class Syncing:
         before = {each.device: each.number for each in self._state.devices()}
         names = self._carrier.names()
         problems = self._members.learn(names)
+        self._require_member()
+        self._members.require_agreement(names)
         reader = ChainReader(self._state, self._carrier, self._members.ring(), self._device)
         if reader.has_newer_own_file(names):
             raise SyncError(_RESTORED)
@@ -356,7 +358,7 @@ class Syncing:
             snapshot_after=self._limits.snapshot_after,
         )
 
-    def _send(self, names: AbstractSet[str]) -> int:
+    def _send(self, names: AbstractSet[str]) -> SentFiles:
         return self._sender().send(names)
 
     async def _write(self) -> tuple[int, list[str]]:

@@ -94,14 +94,31 @@ async def test_a_file_arrives_whole(targets: Targets, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+async def test_files_arrive_together(targets: Targets, kind: str) -> None:
+    """Without those that are there; and go together."""
+    here, there = targets.carrier(kind), targets.carrier(kind, "server")
+    await asyncio.to_thread(here.put, "a", b"a")
+    files = {"a": b"a", NAME: BODY, "home.key": b"{}"}
+    await asyncio.to_thread(here.put_all, files)
+    await asyncio.to_thread(here.put_all, files)
+    assert await asyncio.to_thread(there.names) == files.keys()
+    assert {name: await asyncio.to_thread(there.get, name) for name in files} == files
+    assert await asyncio.to_thread(there.delete_all, ["a", NAME, "b"]) is None
+    assert await asyncio.to_thread(there.delete_all, ["a", NAME]) is None
+    assert await asyncio.to_thread(here.names) == {"home.key"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
 async def test_two_devices_write_at_once(targets: Targets, kind: str) -> None:
     """No file of either is lost."""
     carriers = [targets.carrier(kind, device) for device in ("laptop", "server", "desktop")]
-    wanted = {f"device{place}/{number:08}" for place in range(3) for number in range(3)}
+    names = {f"device{place}/{number:08}" for place in range(3) for number in range(3)}
+    wanted = {*names, *(f"{name}.more" for name in names)}
 
     async def put(place: int) -> None:
         for number in range(3):
-            await asyncio.to_thread(carriers[place].put, f"device{place}/{number:08}", BODY)
+            name = f"device{place}/{number:08}"
+            await asyncio.to_thread(carriers[place].put_all, {name: BODY, f"{name}.more": BODY})
 
     await asyncio.gather(*map(put, range(3)))
     for carrier in carriers:
@@ -145,6 +162,80 @@ def test_a_deleted_file_is_not_in_the_history_of_a_remote(targets: Targets) -> N
     assert later.names() == {"home.key"}
     later.put(NAME, b"new")
     assert carrier.get(NAME) == b"new"
+
+
+def pushes(remote: str) -> list[str]:
+    """Return the commits that a remote has taken since its hook ``post-receive`` counts them."""
+    return (Path(remote) / "pushes").read_text().splitlines()
+
+
+def hook(remote: str, name: str, script: str) -> None:
+    """Let a remote run a script for each push."""
+    file = Path(remote) / "hooks" / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+
+
+def test_the_files_of_a_sync_are_one_push(targets: Targets, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many bytes are a few, because a push must end in time; deletions are one too."""
+    remote = targets.targets["git"].address
+    hook(remote, "post-receive", "cat >> pushes")
+    carrier = targets.carrier("git")
+    files = {f"{number:08}": bytes([number]) * 100 for number in range(5)}
+    carrier.put_all(files)
+    assert len(pushes(remote)) == 1
+    carrier.delete_all(files.keys())
+    assert len(pushes(remote)) == 2
+    monkeypatch.setattr("commonplace.services.sync.carriers.git.MOST_BYTES", 250)
+    carrier.put_all(files)
+    assert len(pushes(remote)) == 5
+    assert carrier.names() == files.keys()
+
+
+AS_GITLAB = """
+while read -r old new name; do
+    git merge-base --is-ancestor "$old" "$new" || { echo "GitLab: You are not allowed to force push" >&2; exit 1; }
+done
+"""
+
+
+@pytest.mark.parametrize("kind", ["hook", "config"])
+def test_a_remote_that_refuses_force_pushes_keeps_deleted_files_in_its_history_only(
+    targets: Targets, kind: str
+) -> None:
+    """No device sees them any more, and the carrier says what to do; after that, the next deletion removes them."""
+    remote = targets.targets["git"].address
+    carrier = targets.carrier("git")
+    carrier.put_all({NAME: BODY, "a": b"a", "home.key": b"{}"})
+    blob = git("-C", remote, "rev-parse", f"{BRANCH}:{NAME}").strip()
+    if kind == "hook":
+        hook(remote, "pre-receive", AS_GITLAB)
+    else:
+        git("-C", remote, "config", "receive.denyNonFastForwards", "true")
+    problem = carrier.delete_all([NAME])
+    assert problem is not None
+    assert "Allow force pushes to this branch" in problem
+    assert targets.carrier("git", "server").names() == {"a", "home.key"}
+    carrier.put("b", b"b")
+    assert blob in git("-C", remote, "rev-list", "--objects", BRANCH)
+    (Path(remote) / "hooks/pre-receive").unlink(missing_ok=True)
+    git("-C", remote, "config", "receive.denyNonFastForwards", "false")
+    assert carrier.delete_all(["a"]) is None
+    assert blob not in git("-C", remote, "rev-list", "--objects", BRANCH)
+    assert targets.carrier("git", "server").names() == {"b", "home.key"}
+
+
+def test_a_remote_that_takes_no_push_says_why(targets: Targets) -> None:
+    """It is not taken for another device that was first."""
+    remote = targets.targets["git"].address
+    carrier = targets.carrier("git")
+    carrier.put(NAME, BODY)
+    hook(remote, "pre-receive", "exit 1")
+    for change in (lambda: carrier.put("a", b"a"), lambda: carrier.delete(NAME)):
+        with pytest.raises(StorageUnavailableError, match="pre-receive hook declined"):
+            change()
+    assert carrier.names() == {NAME}
 
 
 def test_a_commit_does_not_name_the_person(

@@ -19,6 +19,8 @@ from commonplace.knowledge.exchange import vectors
 from commonplace.knowledge.exchange.writes import RowWrite
 from commonplace.knowledge.model.kinds import Fact, Rule, Validity
 from commonplace.knowledge.store.database import KnowledgeDatabase
+from commonplace.services.sync.kinds import SyncKind
+from commonplace.services.sync.replica import MemoryWrite
 from commonplace.services.sync.replicas.knowledge import KnowledgeReplica
 from support.database_stock import DatabaseStock
 from support.knowledge import TENANT
@@ -387,6 +389,49 @@ async def test_the_audit_trail_names_the_device(devices: list[Device]) -> None:
     await sync_all(laptop, server)
     page = await server.memory.events.list(memory_id=key)
     assert {each.actor for each in page} == {"sync:laptop"}
+
+
+async def test_where_a_memory_came_from_is_known_everywhere(
+    devices: list[Device], clock: ManualClock
+) -> None:
+    """Also after the episode has expired and one device has deleted it: that is no change of the memory."""
+    laptop, server = devices
+    episode = await laptop.memory.store_episode(content="Jellyfin was moved to 8096.", butler="home")
+    fact = await laptop.fact("8096", source_episode_id=episode.id)
+    rule = (await laptop.memory.store_rule(content="Ask first", source_episode_id=episode.id)).id
+    assert await sync_all(laptop, server) == []
+    assert (await server.read_fact(fact)).source_episode_id == episode.id
+    assert (await server.rule(rule)).source_episode_id == episode.id
+
+    clock.advance(days=8)
+    assert (await laptop.memory.upkeep.cleanup()).expired_deleted == 1
+    assert (await laptop.read_fact(fact)).source_episode_id is None
+    assert await sync_all(laptop, server) == []
+    assert (await server.read_fact(fact)).source_episode_id == episode.id
+    await server.memory.confirm("fact", fact)
+    assert await sync_all(laptop, server) == []
+    rows = [await each.replica.read() for each in devices]
+    assert rows[0] == rows[1]
+    for key in ((SyncKind.FACT, str(fact)), (SyncKind.RULE, str(rule))):
+        assert rows[0][key]["source_episode_id"] == str(episode.id)
+
+
+async def test_a_memory_names_its_source_once_that_arrives(devices: list[Device]) -> None:
+    """Until then only its id is known."""
+    laptop, server = devices
+    episode = await laptop.memory.store_episode(content="Jellyfin was moved to 8096.", butler="home")
+    fact = await laptop.fact("8096", source_episode_id=episode.id)
+    rule = (await laptop.memory.store_rule(content="Ask first", source_episode_id=episode.id)).id
+    rows = await laptop.replica.read()
+    for key in ((SyncKind.FACT, str(fact)), (SyncKind.RULE, str(rule))):
+        assert await server.replica.write([MemoryWrite(key=key, fields=rows[key], seen=None)]) == [rows[key]]
+    assert (await server.read_fact(fact)).source_episode_id is None
+    arrived = (SyncKind.EPISODE, str(episode.id))
+    await server.replica.write([MemoryWrite(key=arrived, fields=rows[arrived], seen=None)])
+    assert await server.replica.read() == rows
+    assert (await server.read_fact(fact)).source_episode_id == episode.id
+    assert (await server.rule(rule)).source_episode_id == episode.id
+    assert (await server.read_fact(fact)).metadata == {}
 
 
 async def test_an_erasure_deletes_the_row_everywhere(devices: list[Device]) -> None:

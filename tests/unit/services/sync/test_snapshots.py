@@ -7,8 +7,9 @@ import pytest
 
 from commonplace.services.sync.device_files import parse_name
 from commonplace.services.sync.kinds import SyncKind
+from commonplace.services.sync.sending import LEFT_OVER
 from commonplace.services.sync.syncing import FileLimits
-from support.sync_carriers import MemoryCarrier
+from support.sync_carriers import MemoryCarrier, ProtectedCarrier
 from support.sync_lessons import LessonsDevice, sync_devices
 
 pytestmark = pytest.mark.requirement("SYN-06.1")
@@ -145,3 +146,23 @@ async def test_an_older_snapshot_serves_while_a_newer_one_is_damaged(home: Home)
     desktop = home.join("desktop")
     assert len((await desktop.sync()).problems) == 1
     assert set(desktop.lessons.rows) == set(laptop.lessons.rows)
+
+
+async def test_what_a_carrier_cannot_delete_is_told_once(tmp_path: Path) -> None:
+    """Until it can; and again if what was erased is in its history."""
+    carrier = ProtectedCarrier()
+    laptop = LessonsDevice(tmp_path, carrier, "laptop", HOME_KEY, LIMITS)
+    problems: list[str] = []
+    for number in range(24):
+        laptop.learn(f"text {number}", "abc"[number % 3])
+        problems += (await laptop.sync()).problems
+    assert problems == [carrier.PROBLEM]
+    assert laptop.state.own(LEFT_OVER) == carrier.PROBLEM.encode()
+    await laptop.syncing.erase([(SyncKind.LESSON, "a")])
+    assert (await laptop.sync()).problems == [carrier.PROBLEM]
+    assert (await laptop.sync()).problems == []
+    carrier.is_protected = False
+    await laptop.syncing.erase([(SyncKind.LESSON, "b")])
+    assert (await laptop.sync()).problems == []
+    assert laptop.state.own(LEFT_OVER) == b""
+    laptop.state.close()

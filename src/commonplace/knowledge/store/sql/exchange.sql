@@ -27,7 +27,7 @@ SELECT md5(concat_ws(
   ),
   (
     SELECT md5(string_agg(md5(CAST(row AS text)), '' ORDER BY row.id)) FROM (
-      SELECT id, importance, expires_at, metadata, trust, flags FROM episodes
+      SELECT id, butler, expires_at, metadata, trust, flags FROM episodes
       WHERE tenant_id = current_setting('commonplace.tenant_id') AND (expires_at IS NULL OR expires_at > :now)
     ) AS row
   ),
@@ -75,13 +75,14 @@ ORDER BY id
 FOR UPDATE;
 
 -- name: put_facts(rows, embedding, model, version)!
--- Insert or change facts, each with its place among the vectors, from 1. Without a vector, its vector stays.
+-- Insert or change facts, each with its place among the vectors, from 1. Without a vector or a
+-- source, the vector or source that is there stays.
 WITH input AS MATERIALIZED (
   SELECT fact.*, text.embedding
   FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS fact (
     place bigint, id uuid, subject text, predicate text, content text, search_text text, importance float8,
-    confidence float8, decay_rate float8, permanence text, scope text, entity_id uuid, source_butler text, source text,
-    trust text, flags jsonb, valid_from timestamptz, valid_to timestamptz, created_at timestamptz,
+    confidence float8, decay_rate float8, permanence text, scope text, entity_id uuid, source_butler text,
+    source_episode_id uuid, source text, trust text, flags jsonb, valid_from timestamptz, valid_to timestamptz, created_at timestamptz,
     last_confirmed_at timestamptz, tags jsonb, metadata jsonb, validity text
   )
   LEFT JOIN unnest(CAST(:embedding AS vector[])) WITH ORDINALITY AS text (embedding, place) USING (place)
@@ -89,15 +90,15 @@ WITH input AS MATERIALIZED (
 ${known_model}
 INSERT INTO facts (
   tenant_id, id, subject, predicate, content, search_vector, embedding, embedding_model, embedding_version, importance,
-  confidence, decay_rate, permanence, scope, entity_id, source_butler, source, trust, flags, valid_from, valid_to,
-  created_at, last_confirmed_at, tags, metadata, validity, supersedes_id
+  confidence, decay_rate, permanence, scope, entity_id, source_butler, source_episode_id, source, trust, flags,
+  valid_from, valid_to, created_at, last_confirmed_at, tags, metadata, validity, supersedes_id
 )
 SELECT
   current_setting('commonplace.tenant_id'), id, subject, predicate, content, commonplace_search_vector(search_text),
   embedding, CASE WHEN embedding IS NOT NULL THEN CAST(:model AS text) END,
   CASE WHEN embedding IS NOT NULL THEN CAST(:version AS text) END, importance, confidence, decay_rate, permanence, scope,
-  entity_id, source_butler, source, trust, flags, valid_from, valid_to, created_at, last_confirmed_at, tags, metadata,
-  validity,
+  entity_id, source_butler, source_episode_id, source, trust, flags, valid_from, valid_to, created_at, last_confirmed_at,
+  tags, metadata, validity,
   (
     SELECT older.id FROM memory_links AS link JOIN facts AS older
       ON older.tenant_id = link.tenant_id AND older.id = link.target_id
@@ -114,10 +115,14 @@ ON CONFLICT (tenant_id, id) DO UPDATE SET
   embedding_version = coalesce(EXCLUDED.embedding_version, facts.embedding_version),
   importance = EXCLUDED.importance, confidence = EXCLUDED.confidence, decay_rate = EXCLUDED.decay_rate,
   permanence = EXCLUDED.permanence, scope = EXCLUDED.scope, entity_id = EXCLUDED.entity_id,
-  source_butler = EXCLUDED.source_butler, source = EXCLUDED.source, trust = EXCLUDED.trust, flags = EXCLUDED.flags,
-  valid_from = EXCLUDED.valid_from, valid_to = EXCLUDED.valid_to, created_at = EXCLUDED.created_at,
-  last_confirmed_at = EXCLUDED.last_confirmed_at, tags = EXCLUDED.tags,
-  metadata = EXCLUDED.metadata || jsonb_strip_nulls(jsonb_build_object('status', facts.metadata -> 'status')),
+  source_butler = EXCLUDED.source_butler,
+  source_episode_id = coalesce(EXCLUDED.source_episode_id, facts.source_episode_id), source = EXCLUDED.source,
+  trust = EXCLUDED.trust, flags = EXCLUDED.flags, valid_from = EXCLUDED.valid_from, valid_to = EXCLUDED.valid_to,
+  created_at = EXCLUDED.created_at, last_confirmed_at = EXCLUDED.last_confirmed_at, tags = EXCLUDED.tags,
+  metadata = EXCLUDED.metadata || jsonb_strip_nulls(jsonb_build_object(
+    'status', facts.metadata -> 'status',
+    'absent_source', CASE WHEN EXCLUDED.source_episode_id IS NULL THEN facts.metadata -> 'absent_source' END
+  )),
   validity = EXCLUDED.validity;
 
 -- name: point_successors(ids)!
@@ -211,6 +216,42 @@ WITH RECURSIVE chain AS (
 )
 SELECT first AS id, id AS survivor_id FROM chain WHERE next IS NULL;
 
+-- name: hold_sources(ids)
+-- columns: id UUID
+-- The episodes that are here, which cannot be deleted until the transaction ends.
+SELECT id FROM episodes
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+ORDER BY id
+FOR KEY SHARE;
+
+-- name: has_arrived_sources()$
+-- returns: bool
+-- Whether the source of a fact or rule is here that was not when the fact or rule was written.
+SELECT EXISTS (
+  SELECT FROM (
+    SELECT metadata ->> 'absent_source' AS source FROM facts
+    WHERE tenant_id = current_setting('commonplace.tenant_id') AND metadata ? 'absent_source'
+    UNION ALL
+    SELECT metadata ->> 'absent_source' FROM rules
+    WHERE tenant_id = current_setting('commonplace.tenant_id') AND metadata ? 'absent_source'
+  ) AS absent
+  JOIN episodes ON episodes.tenant_id = current_setting('commonplace.tenant_id')
+    AND CAST(episodes.id AS text) = absent.source
+);
+
+-- name: attach_sources()!
+-- Let facts and rules name their sources that have arrived.
+WITH changed AS (
+  UPDATE facts SET source_episode_id = episodes.id, metadata = facts.metadata - 'absent_source'
+  FROM episodes
+  WHERE facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.metadata ? 'absent_source'
+    AND episodes.tenant_id = facts.tenant_id AND CAST(episodes.id AS text) = facts.metadata ->> 'absent_source'
+)
+UPDATE rules SET source_episode_id = episodes.id, metadata = rules.metadata - 'absent_source'
+FROM episodes
+WHERE rules.tenant_id = current_setting('commonplace.tenant_id') AND rules.metadata ? 'absent_source'
+  AND episodes.tenant_id = rules.tenant_id AND CAST(episodes.id AS text) = rules.metadata ->> 'absent_source';
+
 -- name: exchanged_rules()
 -- The rules that were not forgotten, as other databases may have them.
 SELECT ${exchanged_rule} FROM rules
@@ -225,26 +266,28 @@ ORDER BY id
 FOR UPDATE;
 
 -- name: put_rules(rows, embedding, model, version)!
--- Insert or change rules, each with its place among the vectors, from 1. Without a vector, its vector stays.
+-- Insert or change rules, each with its place among the vectors, from 1. Without a vector or a
+-- source, the vector or source that is there stays.
 WITH input AS MATERIALIZED (
   SELECT rule.*, text.embedding
   FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS rule (
     place bigint, id uuid, content text, search_text text, scope text, maturity text, confidence float8,
-    decay_rate float8, permanence text, source_butler text, source text, trust text, flags jsonb,
-    created_at timestamptz, last_confirmed_at timestamptz, tags jsonb, metadata jsonb
+    decay_rate float8, permanence text, source_butler text, source_episode_id uuid, source text, trust text,
+    flags jsonb, created_at timestamptz, last_confirmed_at timestamptz, tags jsonb, metadata jsonb
   )
   LEFT JOIN unnest(CAST(:embedding AS vector[])) WITH ORDINALITY AS text (embedding, place) USING (place)
 ),
 ${known_model}
 INSERT INTO rules (
   tenant_id, id, content, search_vector, embedding, embedding_model, embedding_version, scope, maturity, confidence,
-  decay_rate, permanence, source_butler, source, trust, flags, created_at, last_confirmed_at, tags, metadata
+  decay_rate, permanence, source_butler, source_episode_id, source, trust, flags, created_at, last_confirmed_at, tags,
+  metadata
 )
 SELECT
   current_setting('commonplace.tenant_id'), id, content, commonplace_search_vector(search_text), embedding,
   CASE WHEN embedding IS NOT NULL THEN CAST(:model AS text) END,
   CASE WHEN embedding IS NOT NULL THEN CAST(:version AS text) END, scope, maturity, confidence, decay_rate, permanence,
-  source_butler, source, trust, flags, created_at, last_confirmed_at, tags, metadata
+  source_butler, source_episode_id, source, trust, flags, created_at, last_confirmed_at, tags, metadata
 FROM input ORDER BY place
 ON CONFLICT (tenant_id, id) DO UPDATE SET
   content = EXCLUDED.content, search_vector = EXCLUDED.search_vector,
@@ -253,10 +296,12 @@ ON CONFLICT (tenant_id, id) DO UPDATE SET
   embedding_version = coalesce(EXCLUDED.embedding_version, rules.embedding_version),
   scope = EXCLUDED.scope, maturity = EXCLUDED.maturity, confidence = EXCLUDED.confidence,
   decay_rate = EXCLUDED.decay_rate, permanence = EXCLUDED.permanence, source_butler = EXCLUDED.source_butler,
-  source = EXCLUDED.source, trust = EXCLUDED.trust, flags = EXCLUDED.flags, created_at = EXCLUDED.created_at,
+  source_episode_id = coalesce(EXCLUDED.source_episode_id, rules.source_episode_id), source = EXCLUDED.source,
+  trust = EXCLUDED.trust, flags = EXCLUDED.flags, created_at = EXCLUDED.created_at,
   last_confirmed_at = EXCLUDED.last_confirmed_at, tags = EXCLUDED.tags,
   metadata = EXCLUDED.metadata || jsonb_strip_nulls(jsonb_build_object(
-    'status', rules.metadata -> 'status', 'needs_inversion', rules.metadata -> 'needs_inversion'
+    'status', rules.metadata -> 'status', 'needs_inversion', rules.metadata -> 'needs_inversion',
+    'absent_source', CASE WHEN EXCLUDED.source_episode_id IS NULL THEN rules.metadata -> 'absent_source' END
   ));
 
 -- name: exchanged_applications()
@@ -326,8 +371,8 @@ ORDER BY id
 FOR UPDATE;
 
 -- name: put_episodes(rows, embedding, model, version)!
--- Insert episodes that are consolidated where their session was, or change when they expire. Each has its place among
--- the vectors, from 1.
+-- Insert episodes that are consolidated where their session was, or change when they expire and their
+-- butler. Each has its place among the vectors, from 1.
 WITH input AS MATERIALIZED (
   SELECT episode.*, text.embedding
   FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS episode (
@@ -348,7 +393,8 @@ SELECT
   trust, flags, true, 'consolidated'
 FROM input ORDER BY place
 ON CONFLICT (tenant_id, id) DO UPDATE SET
-  expires_at = EXCLUDED.expires_at, metadata = EXCLUDED.metadata, trust = EXCLUDED.trust, flags = EXCLUDED.flags;
+  butler = EXCLUDED.butler, expires_at = EXCLUDED.expires_at, metadata = EXCLUDED.metadata, trust = EXCLUDED.trust,
+  flags = EXCLUDED.flags;
 
 -- name: exchanged_entities()
 -- The entities, merged ones included.

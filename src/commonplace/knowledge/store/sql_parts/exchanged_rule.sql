@@ -1,6 +1,10 @@
 id, content, scope, maturity, confidence, decay_rate, permanence, source_butler, source, trust, flags, created_at,
   last_confirmed_at, tags - 'pinned' AS tags, tags @> '["pinned"]' AS pinned,
-  metadata - CAST(ARRAY['status', 'forgotten', 'needs_inversion'] AS text[]) AS metadata,
+  metadata - CAST(ARRAY['status', 'forgotten', 'needs_inversion', 'absent_source'] AS text[]) AS metadata,
+  CASE
+    WHEN source_episode_id IS NOT NULL THEN CAST(source_episode_id AS text)
+    WHEN metadata ->> 'absent_source' ~ '^[0-9a-f-]{36}$' THEN metadata ->> 'absent_source'
+  END AS source_episode_id,
   CASE
     WHEN (metadata -> 'forgotten') IS DISTINCT FROM 'true' THEN 'current'
     WHEN EXISTS (

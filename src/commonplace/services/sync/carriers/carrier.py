@@ -1,6 +1,7 @@
 """The port of a carrier: list, get, put if absent, delete."""
 
 import re
+from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Final, Protocol
 
@@ -30,3 +31,33 @@ class Carrier(Protocol):
     def delete(self, name: str) -> None:
         """Delete a file, if it is there."""
         ...
+
+    def put_all(self, files: Mapping[str, bytes]) -> None:
+        """Write files in this order, each unless one of its name is there; when this returns, all have arrived."""
+        ...
+
+    def delete_all(self, names: Collection[str]) -> str | None:
+        """Delete files; return what a person must do so that nothing is left of them, ``None`` if nothing is."""
+        ...
+
+
+class OneByOne:
+    """The methods for several files of a carrier that moves each file by itself."""
+
+    def put(self, name: str, body: bytes) -> None:
+        """Write a file; see :class:`Carrier`."""
+        raise NotImplementedError
+
+    def delete(self, name: str) -> None:
+        """Delete a file; see :class:`Carrier`."""
+        raise NotImplementedError
+
+    def put_all(self, files: Mapping[str, bytes]) -> None:
+        """Write one file after the other."""
+        for name, body in files.items():
+            self.put(name, body)
+
+    def delete_all(self, names: Collection[str]) -> None:
+        """Delete one file after the other."""
+        for name in sorted(names):
+            self.delete(name)

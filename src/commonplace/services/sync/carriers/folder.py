@@ -8,10 +8,10 @@ from pathlib import Path
 
 from commonplace.core.atomic_write import draft_of
 from commonplace.core.errors import StorageUnavailableError
-from commonplace.services.sync.carriers.carrier import NAME
+from commonplace.services.sync.carriers.carrier import NAME, OneByOne
 
 
-class FolderCarrier:
+class FolderCarrier(OneByOne):
     """A folder.
 
     Args:

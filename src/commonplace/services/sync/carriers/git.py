@@ -1,15 +1,17 @@
 """A Git remote: a repository of its own, or a branch of its own in one.
 
 Files are on the branch ``commonplace``. This device keeps a bare repository with what it has fetched; there is no
-working tree, and the name and the e-mail of the person stay out of the commits. A deletion begins the branch anew with
-a commit without a parent, so that the remote can drop what was deleted.
+working tree, and the name and the e-mail of the person stay out of the commits. The files of a sync are one push. A
+deletion begins the branch anew with a commit without a parent, so that the remote can drop what was deleted. Some
+remotes refuse that, such as GitLab for the first branch of a repository; there, a deletion is one more commit.
 """
 
 import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Final
@@ -24,13 +26,24 @@ TIMEOUT_S: Final = 60.0
 MOST_TRIES: Final = 10
 """Other devices may push between a fetch and a push, so often."""
 
+MOST_REFUSALS: Final = 3
+"""So often a remote may refuse to replace the same commit, before it is not another device that was first."""
+
+MOST_BYTES: Final = 8_000_000
+"""The bytes of the files of one push, unless a single file has more, so that a slow network ends each push in time."""
+
 _WHO: Final = "commonplace"
+_REJECTION: Final = re.compile(r"\[(remote )?rejected\]|stale info|cannot lock ref")
 _NO_BLOB: Final = "0" * 40
 _CONFIG: Final = ("-c", "commit.gpgSign=false", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0")
 
 
 class _PushRejectedError(Exception):
-    """Another device pushed first."""
+    """The remote did not take a push; the message says why."""
+
+
+class _RefusalError(Exception):
+    """The remote refuses a push, though no other device was first; the message says why."""
 
 
 class GitCarrier:
@@ -60,32 +73,86 @@ class GitCarrier:
 
     def put(self, name: str, body: bytes) -> None:
         """Push a file, unless one of this name is there."""
+        self.put_all({name: body})
+
+    def delete(self, name: str) -> None:
+        """Begin the branch anew without a file."""
+        self.delete_all([name])
+
+    def put_all(self, files: Mapping[str, bytes]) -> None:
+        """Push files together, but for those that are there; many bytes in several pushes."""
+        for group in _groups(files):
+            try:
+                self._replace(lambda commit, group=group: self._with(commit, group))
+            except _RefusalError as error:
+                raise StorageUnavailableError(f"{self._shown()}: {error}") from error
+
+    def delete_all(self, names: Collection[str]) -> str | None:
+        """Begin the branch anew without files; return what a person must do if the remote refuses that.
+
+        There the files are deleted by one more commit, and stay in the history of the branch.
+        """
+        try:
+            self._replace(lambda commit: self._without(commit, names, is_new=True))
+        except _RefusalError:
+            try:
+                self._replace(lambda commit: self._without(commit, names, is_new=False))
+            except _RefusalError as error:
+                raise StorageUnavailableError(f"{self._shown()}: {error}") from error
+            return (
+                f"{self._shown()} does not let its branch `commonplace` be replaced, so deleted files stay in its "
+                "history. Allow force pushes to this branch in the settings of the remote, under protected branches; "
+                "the next deletion then removes them"
+            )
+        self._run("prune", "--expire=now")
+        return None
+
+    def _replace(self, change: Callable[[str | None], str | None]) -> None:
+        """Push what a change makes of the branch's commit, again as long as other devices are first.
+
+        Args:
+            change: Returns the new commit; ``None`` if there is nothing to do.
+
+        Raises:
+            _RefusalError: The remote refuses the push for another reason.
+        """
+        refusals: Counter[str | None] = Counter()
         for _ in range(MOST_TRIES):
             commit = self._fetched()
-            if name in self._names(commit):
+            new = change(commit)
+            if new is None:
                 return
-            blob = self._text("hash-object", "-w", "--stdin", body=body)
-            tree = self._tree(commit, f"100644 {blob}\t{name}\n")
-            new = self._text("commit-tree", tree, *(("-p", commit) if commit else ()), "-m", "Sync")
-            if self._pushed(new, commit):
+            try:
+                self._push(new, commit)
+            except _PushRejectedError as error:
+                refusals[commit] += 1
+                if refusals[commit] == MOST_REFUSALS:
+                    raise _RefusalError(str(error)) from error
+            else:
                 return
         raise StorageUnavailableError(
             f"{self._shown()}: other devices push all the time, so this one could not"
         )
 
-    def delete(self, name: str) -> None:
-        """Begin the branch anew without a file."""
-        for _ in range(MOST_TRIES):
-            commit = self._fetched()
-            if commit is None or name not in self._names(commit):
-                return
-            tree = self._tree(commit, f"0 {_NO_BLOB}\t{name}\n")
-            if self._pushed(self._text("commit-tree", tree, "-m", "Sync"), commit):
-                self._run("prune", "--expire=now")
-                return
-        raise StorageUnavailableError(
-            f"{self._shown()}: other devices push all the time, so this one could not"
-        )
+    def _with(self, commit: str | None, files: Mapping[str, bytes]) -> str | None:
+        """Return a commit with files, but for those that are there; ``None`` if all are."""
+        names = self._names(commit)
+        blobs = {
+            name: self._text("hash-object", "-w", "--stdin", body=body)
+            for name, body in files.items()
+            if name not in names
+        }
+        entries = "".join(f"100644 {blob}\t{name}\n" for name, blob in blobs.items())
+        return self._commit(self._tree(commit, entries), commit) if blobs else None
+
+    def _without(self, commit: str | None, names: Collection[str], *, is_new: bool) -> str | None:
+        """Return a commit without files, as the first one or as one more; ``None`` if none of them is there."""
+        present = self._names(commit) & {*names}
+        entries = "".join(f"0 {_NO_BLOB}\t{name}\n" for name in sorted(present))
+        return self._commit(self._tree(commit, entries), None if is_new else commit) if present else None
+
+    def _commit(self, tree: str, parent: str | None) -> str:
+        return self._text("commit-tree", tree, *(("-p", parent) if parent else ()), "-m", "Sync")
 
     def _names(self, commit: str | None) -> set[str]:
         if commit is None:
@@ -93,13 +160,13 @@ class GitCarrier:
         listed = self._run("ls-tree", "-r", "-z", "--name-only", commit).decode("utf-8", "replace")
         return {name for name in listed.split("\0") if NAME.fullmatch(name)}
 
-    def _tree(self, commit: str | None, entry: str) -> str:
-        """Return the tree of a commit with a new entry, in the form of ``git update-index --index-info``."""
+    def _tree(self, commit: str | None, entries: str) -> str:
+        """Return the tree of a commit with new entries, in the form of ``git update-index --index-info``."""
         with tempfile.TemporaryDirectory() as folder:
             index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
             if commit is not None:
                 self._run("read-tree", commit, environ=index)
-            self._run("update-index", "--index-info", body=entry.encode(), environ=index)
+            self._run("update-index", "--index-info", body=entries.encode(), environ=index)
             return self._text("write-tree", environ=index)
 
     def _fetched(self) -> str | None:
@@ -118,15 +185,15 @@ class GitCarrier:
         self._prepare()
         return self._text("for-each-ref", "--format=%(objectname)", BRANCH) or None
 
-    def _pushed(self, commit: str, before: str | None) -> bool:
-        """Push a commit in place of the one before, and return whether no other device was first."""
+    def _push(self, commit: str, before: str | None) -> None:
+        """Push a commit in place of the one before.
+
+        Raises:
+            _PushRejectedError: The remote has another commit by now, or refuses this one.
+        """
         lease = f"--force-with-lease={BRANCH}:{before or ''}"
-        try:
-            self._run("push", "--quiet", lease, "--", self._remote, f"{commit}:{BRANCH}")
-        except _PushRejectedError:
-            return False
+        self._run("push", "--quiet", lease, "--", self._remote, f"{commit}:{BRANCH}")
         self._run("update-ref", BRANCH, commit)
-        return True
 
     def _prepare(self) -> None:
         if (self._repository / "HEAD").exists():
@@ -163,14 +230,26 @@ class GitCarrier:
         if done.returncode == 0:
             return done.stdout
         output = done.stderr.decode("utf-8", "replace").strip()
-        if command[0] == "push" and re.search(r"\[(remote )?rejected\]|stale info|cannot lock ref", output):
-            raise _PushRejectedError
         lines = without_logins(output.replace(self._remote, self._shown())).splitlines()
+        if command[0] == "push" and (rejection := [each for each in lines if _REJECTION.search(each)]):
+            raise _PushRejectedError(rejection[-1].strip())
         raise StorageUnavailableError(f"{self._shown()}: {lines[-1] if lines else 'git failed'}")
 
     def _shown(self) -> str:
         """Return the remote without a password or token."""
         return mask_url(without_logins(self._remote))
+
+
+def _groups(files: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
+    """Yield files in the groups of one push each."""
+    group: dict[str, bytes] = {}
+    for name, body in files.items():
+        if group and sum(map(len, group.values())) + len(body) > MOST_BYTES:
+            yield group
+            group = {}
+        group[name] = body
+    if group:
+        yield group
 
 
 def _environ() -> dict[str, str]:

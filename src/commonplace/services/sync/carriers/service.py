@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from commonplace.core.errors import CommonplaceError, StorageUnavailableError
+from commonplace.services.sync.carriers.carrier import OneByOne
 from commonplace.services.team_client import TeamClient
 
 FILES: Final = "/api/v1/sync/files"
@@ -15,7 +16,7 @@ DELETE: Final = "/api/v1/sync/file/delete"
 SENDING_S: Final = 60.0
 
 
-class ServiceCarrier:
+class ServiceCarrier(OneByOne):
     """A service.
 
     Args:

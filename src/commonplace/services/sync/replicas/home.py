@@ -7,12 +7,14 @@ from typing import Final
 from commonplace.apps import AppMemory
 from commonplace.core.settings import Settings
 from commonplace.operational import OperationalMemory
+from commonplace.projects import Projects
 from commonplace.services.opening import OpenedMemories
 from commonplace.services.sync.changes import Fields
 from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.kinds import SyncKind
 from commonplace.services.sync.replica import MemoryWrite, Replica, Written
 from commonplace.services.sync.replicas.knowledge import KnowledgeReplica
+from commonplace.services.sync.replicas.merges import follow_merges
 from commonplace.services.sync.replicas.named import NamedReplica
 from commonplace.services.sync.replicas.projects import ProjectsReplica
 
@@ -38,7 +40,9 @@ class HomeReplica:
     """
 
     def __init__(self, opened: OpenedMemories, settings: Settings) -> None:
-        knowledge = KnowledgeReplica(opened.knowledge(), settings)
+        self._memory = opened.knowledge()
+        self._projects = Projects(settings.home)
+        knowledge = KnowledgeReplica(self._memory, settings)
         self._replicas: Mapping[SyncKind, Replica] = {
             **{kind: knowledge for kind in SyncKind if kind not in _OTHERS},
             SyncKind.PROJECT: ProjectsReplica(settings.home),
@@ -46,12 +50,21 @@ class HomeReplica:
             SyncKind.DIGEST: digests_replica(opened.apps(), settings),
         }
 
+    async def follow_merges(self) -> None:
+        """Move the memories of projects that were merged, here or on another device, to the project that has them now.
+
+        Raises:
+            StorageError: Knowledge memory cannot be used.
+        """
+        await follow_merges(self._memory, self._projects)
+
     async def read(self) -> Mapping[Key, Fields]:
-        """Return the fields of all memories.
+        """Return the fields of all memories, once they have followed the merges of projects.
 
         Raises:
             StorageError: One of the memories cannot be read.
         """
+        await self.follow_merges()
         rows: dict[Key, Fields] = {}
         for replica in dict.fromkeys(self._replicas.values()):
             rows.update(await replica.read())

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from commonplace.projects import Clues, DistantProject, Projects
+from commonplace.projects import Clues, DistantProject, Projects, is_project_id
 from commonplace.services.sync.changes import Fields
 from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.kinds import SyncKind
@@ -14,7 +14,7 @@ from commonplace.services.sync.replica import MemoryWrite, Written, fingerprint_
 class ProjectsReplica:
     """The projects of a home, and those of other devices that it has noted.
 
-    Directories stay on their device, and so do projects that are off or use the memory of another project.
+    Directories stay on their device, and so do projects that are off.
 
     Args:
         home: The home.
@@ -66,9 +66,20 @@ class ProjectsReplica:
 
 
 def _fields(project: DistantProject) -> Fields:
-    return {"name": project.name, "remote": project.clues.remote, "root_commit": project.clues.root_commit}
+    return {
+        "name": project.name,
+        "remote": project.clues.remote,
+        "root_commit": project.clues.root_commit,
+        "merged_into": project.merged_into,
+    }
 
 
 def _project(project_id: str, fields: Fields) -> DistantProject:
     clues = Clues(remote=fields.get("remote"), root_commit=fields.get("root_commit"))
-    return DistantProject(id=project_id, name=str(fields.get("name") or ""), clues=clues)
+    target = fields.get("merged_into")
+    return DistantProject(
+        id=project_id,
+        name=str(fields.get("name") or ""),
+        clues=clues,
+        merged_into=target if isinstance(target, str) and is_project_id(target) else None,
+    )
