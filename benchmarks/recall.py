@@ -7,11 +7,12 @@ Recall is also measured ``in turn``: each prompt after all prompts before it, wh
 and block are measured on facts and rules, search on all types. With ``--many``, each world also holds other memories,
 which no prompt asks for; see ``recall_corpus.py``.
 
-    python benchmarks/recall.py --worlds kept|set-aside|asked-once|learned [--reranker off] [--json]
+    python benchmarks/recall.py --worlds kept|set-aside|asked-once|learned [--occasions] [--reranker off] [--json]
     python benchmarks/recall.py --data FILE.jsonl [--many N --among FILE...] [--query-weights float32|int8] [--json]
 
 The worlds of other authors are in ``training/reranker/worlds``. Constants were chosen on those that are kept; nothing
-was learned from those that are set aside, or from those in ``asked-once``, which were measured once.
+was learned from those that are set aside, or from those in ``asked-once``, which were measured once. With
+``--occasions``, each rule ends with its occasions, by writers who saw the rules and no prompt.
 """
 
 import argparse
@@ -38,7 +39,7 @@ from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from query_weights import add_query_weights
 from recall_corpus import filled
-from recall_worlds import Record, StoredWorld, current, line_of
+from recall_worlds import Record, StoredWorld, current, line_of, with_occasions
 from scratch_server import scratch_server
 from worlds import KEPT, SET_ASIDE, learned_worlds, read_worlds
 from worlds import WORLDS as FOLDER
@@ -184,9 +185,10 @@ def _no_network() -> NoReturn:
     raise ModelMissingError("blocks are measured by likeness alone")
 
 
-def _read(data: Path | None, worlds: str) -> list[Record]:
+def _read(data: Path | None, worlds: str, *, occasions: bool) -> list[Record]:
     if data is None:
-        return [current(world) for world in read_worlds(WORLDS[worlds])]
+        read = [current(world) for world in read_worlds(WORLDS[worlds])]
+        return with_occasions(read) if occasions else read
     return [json.loads(line) for line in data.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
@@ -196,6 +198,7 @@ def main() -> None:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--data", type=Path, help="worlds, one JSON object a line")
     source.add_argument("--worlds", choices=tuple(WORLDS), help="worlds of other authors")
+    parser.add_argument("--occasions", action="store_true", help="rules of worlds end with their occasions")
     parser.add_argument("--many", type=int, default=0, help="memories of each world, with others among them")
     parser.add_argument(
         "--among",
@@ -212,7 +215,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.reranker == "off":
         reranker.opens = _no_network
-    worlds = filled(_read(options.data, options.worlds), options.among, options.many)
+    worlds = filled(
+        _read(options.data, options.worlds, occasions=options.occasions), options.among, options.many
+    )
     with Progress(console=Console(stderr=True)) as progress:
         figures = asyncio.run(run(worlds, options.query_weights, progress))
     if options.json:

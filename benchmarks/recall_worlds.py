@@ -1,9 +1,11 @@
 """Worlds of ``recall.py`` in a database: each memory is stored and confirmed as many days ago as the world says."""
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -14,6 +16,7 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.memories.episodes import EpisodeDraft
 from commonplace.knowledge.memories.rules import RuleDraft
 from commonplace.knowledge.model.fact_drafts import FactDraft
+from commonplace.knowledge.rules.occasions import without_occasions
 from commonplace.knowledge.storage_functions import (
     confirm_memory,
     memory_context,
@@ -24,6 +27,7 @@ from commonplace.knowledge.storage_functions import (
     store_rules,
 )
 
+OCCASIONS = Path(__file__).parent / "data" / "occasions.jsonl"
 LIMIT = 10
 MONTHS = 12
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -49,11 +53,33 @@ def current(world: Record) -> Record:
     return {**world, "memories": memories}
 
 
+def with_occasions(worlds: Sequence[Record]) -> list[Record]:
+    """Return worlds whose rules end with their occasions.
+
+    Raises:
+        KeyError: Nobody has written the occasions of a rule.
+    """
+    rows = map(json.loads, OCCASIONS.read_text(encoding="utf-8").splitlines())
+    occasions = {(row["world"], row["id"]): row["when"] for row in rows}
+    return [
+        {
+            **world,
+            "memories": [
+                {**each, "content": f"{each['content']} (When: {occasions[world['id'], each['id']]})"}
+                if each["type"] == "rule"
+                else each
+                for each in world["memories"]
+            ],
+        }
+        for world in worlds
+    ]
+
+
 def line_of(memory: Record) -> str:
     """Return the line of a fact or rule in a block, without the parentheses at its end."""
     content = " ".join(memory["content"].split())
     if memory["type"] == "rule":
-        return f"- {content}"
+        return f"- {without_occasions(content)}"
     return f"- [{memory['subject']}] [{memory['predicate']}]: {content}"
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from commonplace.judge import Relatives, relatives
 from commonplace.knowledge.memories.replaced import oppose
 from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.rules.occasions import without_occasions
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.storage.database import Columns
 
@@ -45,7 +46,8 @@ async def relate(
 def _compared(texts: Mapping[UUID, str], rows: Iterable[Columns]) -> dict[UUID, Relatives[UUID]]:
     near: dict[UUID, dict[UUID, str]] = defaultdict(dict)
     for row in rows:
-        near[row["rule_id"]][row["id"]] = row["content"]
+        near[row["rule_id"]][row["id"]] = without_occasions(row["content"])
     return {
-        rule_id: relatives(texts[rule_id], list(older), older.__getitem__) for rule_id, older in near.items()
+        rule_id: relatives(without_occasions(texts[rule_id]), list(older), older.__getitem__)
+        for rule_id, older in near.items()
     }

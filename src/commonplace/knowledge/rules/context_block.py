@@ -21,6 +21,7 @@ from commonplace.knowledge.model.quotas import BlockPart, ContextQuotas, Section
 from commonplace.knowledge.model.short_ids import short_id
 from commonplace.knowledge.rules.deduplication import is_outranked, same_words
 from commonplace.knowledge.rules.excerpt import excerpt
+from commonplace.knowledge.rules.occasions import without_occasions
 from commonplace.knowledge.rules.passages import PassageSpan
 from commonplace.knowledge.rules.safety import tells_of_danger
 from commonplace.prompts.data_lines import data_line
@@ -194,7 +195,7 @@ class _Body:
         Rules, and facts on which somebody's safety may depend, keep their beginning, which says whether the rest is
         wanted or forbidden.
         """
-        text = memory.content
+        text = without_occasions(memory.content) if isinstance(memory, Rule) else memory.content
         if part is BlockPart.PINNED:
             length = len(text) - excess
             return trim_to(text, length) if excess > 0 and length >= LEAST_SHORTENED else text
@@ -376,7 +377,7 @@ def render_line(
     The line of a fact that begins in the future always says when, and which fact holds until then. ``others`` are
     other values of the same key, and ``opposed`` is a memory that it may contradict; the line names them.
     """
-    content = data_line(memory.content)
+    content = data_line(without_occasions(memory.content) if isinstance(memory, Rule) else memory.content)
     flag = f", source: {memory.trust}" if with_source else ""
     flag += ", its source has changed" if is_stale else ""
     flag += "".join(f", other value: {_beside(each)}" for each in others)

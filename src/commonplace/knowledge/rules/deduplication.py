@@ -11,6 +11,7 @@ from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge.model.keys import plain_key
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, PINNED, Episode, Fact, Memory, Rule
 from commonplace.knowledge.model.search_results import SearchResult
+from commonplace.knowledge.rules.occasions import without_occasions
 from commonplace.knowledge.rules.safety import is_safety
 
 
@@ -49,7 +50,7 @@ def same_words(memory: Memory) -> Hashable:
         case Fact():
             return memory.memory_type, *_key(memory), _said(memory.content)
         case Rule():
-            return memory.memory_type, _said(memory.content)
+            return memory.memory_type, _said(without_occasions(memory.content))
 
 
 def never_folds(memory: Memory) -> bool:

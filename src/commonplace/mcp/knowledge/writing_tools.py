@@ -192,7 +192,8 @@ async def memory_store_rule(
     replaces.
 
     Parameters:
-        content: What to do and when, such as "Run the linter before every commit".
+        content: What to do and when, such as "No fish on Fridays (When: booking a table, planning a dinner)". Only
+            searches read the occasions at the end: write them in the words of prompts that need the rule.
     """
     receipt = await memory.store_rule(
         content=content, scope=scope, tags=tags, source=source, replaces=replaces, metadata=metadata
