@@ -9,6 +9,8 @@ import httpx2
 import pytest
 
 from commonplace.core.settings import Settings
+from commonplace.services.erasure.selection import By, Selection
+from commonplace.services.sync.erasing import erase_everywhere
 from commonplace.services.sync.home import SyncedHome
 from support.dashboards import Dashboard
 from support.database_stock import DatabaseStock
@@ -167,6 +169,25 @@ async def test_a_fact_that_two_devices_changed(client: httpx2.AsyncClient, pair:
     decided = await client.post(f"/api/v1/reviews/{held['id']}", json={"verdict": "forget"})
     assert decided.status_code == 200, decided.text
     assert (await status_of(client))["conflicts"] == 0
+
+
+async def test_an_erasure_that_a_device_has_not_done(client: httpx2.AsyncClient, pair: SyncedPair) -> None:
+    """The page names the device until it has synced."""
+    await pair.store_port(pair.own, 8096)
+    for sync in (pair.sync, pair.sync_other, pair.sync):
+        await sync()
+    await erase_everywhere(pair.settings, Selection(by=By.SUBJECT, value="Jellyfin"))
+    for sync in (pair.sync, pair.sync):
+        await sync()
+    assert f"still on {DESKTOP}" in await page_of(client)
+    status = await status_of(client)
+    (erasure,) = status["erasures"]
+    (desktop,) = [each["id"] for each in status["devices"] if each["name"] == DESKTOP]
+    assert erasure["waiting"] == [desktop]
+    for sync in (pair.sync_other, pair.sync, pair.sync_other, pair.sync):
+        await sync()
+    assert "All devices have done 1 erasure." in await page_of(client)
+    assert [each["waiting"] for each in (await status_of(client))["erasures"]] == [[]]
 
 
 async def test_the_history_names_the_device(client: httpx2.AsyncClient, pair: SyncedPair) -> None:
