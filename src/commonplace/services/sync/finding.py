@@ -6,13 +6,16 @@ when it was set.
 Source: ADR 0040.
 """
 
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from commonplace.services.sync.changes import Change, Fields
+from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.kinds import EVIDENCE, JOINS, Join, SyncKind
-from commonplace.services.sync.versions import Stamp, Versions, next_versions
+from commonplace.services.sync.merging import Merged
+from commonplace.services.sync.versions import Stamp, Versions, joined, next_versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,6 +73,18 @@ def _stamp_of_values(kind: SyncKind, shown: Fields | None, stamp: Stamp) -> Stam
     if written_at is None:
         return stamp
     return min(stamp, Stamp(int(datetime.fromisoformat(written_at).timestamp() * 1000), 0, stamp.device))
+
+
+def seen_after(key: Key, heads: Sequence[Change], state: Merged) -> SeenMemory:
+    """Return a memory as it is seen once its state is written.
+
+    Args:
+        key: The memory.
+        heads: Its changes that no other one has seen.
+        state: What they make.
+    """
+    fields = None if state.fields is None else shown_fields(key[0], state.fields)
+    return SeenMemory(fields=fields, as_change=state.fields, versions=joined(each.versions for each in heads))
 
 
 def shown_fields(kind: SyncKind, fields: Fields) -> Fields:

@@ -7,36 +7,27 @@ Source: ADR 0040.
 
 import asyncio
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from itertools import groupby
+from dataclasses import dataclass
 from typing import Final
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import ConflictError, NotFoundError, StorageUnavailableError, SyncError
-from commonplace.core.request_context import request_context
-from commonplace.services.sync.actors import actor_of_device
 from commonplace.services.sync.carriers.carrier import Carrier
 from commonplace.services.sync.chains import ChainReader, Intake
-from commonplace.services.sync.changes import Change, Fields
 from commonplace.services.sync.device_files import Departure
 from commonplace.services.sync.erasures import Key, erasure_change
-from commonplace.services.sync.finding import SeenMemory, change_of, shown_fields
 from commonplace.services.sync.introductions import introduction_name, write_introduction
 from commonplace.services.sync.keys import DeviceKey
-from commonplace.services.sync.kinds import SyncKind
 from commonplace.services.sync.known_devices import KnownDevice
 from commonplace.services.sync.members import Members
-from commonplace.services.sync.merging import Merged, merged
-from commonplace.services.sync.replica import MemoryWrite, Replica
+from commonplace.services.sync.recording import ChangeRecorder
+from commonplace.services.sync.replica import Replica
 from commonplace.services.sync.sending import MOST_CHANGES, SNAPSHOT_AFTER, Sender, SentFiles
 from commonplace.services.sync.state import SyncState
 from commonplace.services.sync.versions import HybridClock, joined, next_versions
-
-PAGE: Final = 500
-"""The number of memories that are written together before they are noted; a kill between the two does no harm."""
+from commonplace.services.sync.writing import MemoryWriter
 
 _ERASURE_BYTES: Final = 16
 _RESTORED: Final = (
@@ -214,14 +205,15 @@ class Syncing:
         self._require_member()
         self._clock = HybridClock(self._device, self._state.latest_stamp())
         problems = await self._erase_texts()
-        left_over, _ = await self._write()
-        own_changes = await self._find()
+        writer, recorder = MemoryWriter(self._state, self._replica), self._recorder()
+        left_over, _ = await writer.write_all()
+        own_changes = await recorder.record_all()
         names, intake = await asyncio.to_thread(self._take)
         self._require_member()
         problems += await self._erase_texts()
-        memories, conflicts = await self._write()
+        memories, conflicts = await writer.write_all()
         if memories:
-            await self._note_contents()
+            await recorder.note_contents()
         sent = await asyncio.to_thread(self._send, names)
         return SyncReport(
             own_changes=own_changes,
@@ -229,6 +221,11 @@ class Syncing:
             memories=left_over + memories,
             files=sent.files,
             problems=[*problems, *intake.problems, *conflicts, *sent.problems],
+        )
+
+    def _recorder(self) -> ChangeRecorder:
+        return ChangeRecorder(
+            self._state, self._replica, lambda: self._clock.tick(int(self._now().timestamp() * 1000))
         )
 
     def _own(self) -> KnownDevice:
@@ -261,67 +258,6 @@ class Syncing:
         except StorageUnavailableError as error:
             return [str(error)]
         return []
-
-    async def _find(self) -> int:
-        """Record what is different from what was last seen; return the number of changes."""
-        fingerprint = await self._replica.fingerprint()
-        if fingerprint == self._state.fingerprint():
-            return 0
-        rows = await self._replica.read()
-        changes = await asyncio.to_thread(self._changes, rows)
-        if changes:
-            named = [(each.kind, each.name) for each in changes if not each.is_deletion]
-            vectors = await self._replica.vectors(named)
-            await asyncio.to_thread(self._record, changes, rows, vectors)
-        if fingerprint == await self._replica.fingerprint():
-            self._state.keep_fingerprint(fingerprint)
-        return len(changes)
-
-    async def _note_contents(self) -> None:
-        """Note the fingerprint of memories that were written, so that the next sync without news reads none of them."""
-        fingerprint = await self._replica.fingerprint()
-        rows = await self._replica.read()
-        if await asyncio.to_thread(self._is_seen, rows) and fingerprint == await self._replica.fingerprint():
-            self._state.keep_fingerprint(fingerprint)
-
-    def _is_seen(self, rows: Mapping[Key, Fields]) -> bool:
-        seen = {key: fields for key, fields in self._state.seen_fields().items() if fields is not None}
-        return rows == seen
-
-    def _changes(self, rows: Mapping[Key, Fields]) -> list[Change]:
-        """Return the changes of this device, without writes that a kill has left half noted."""
-        seen = self._state.seen_fields()
-        keys = sorted(key for key in {*rows, *seen} if rows.get(key) != seen.get(key))
-        waiting = set(self._state.pending()) if keys else set[Key]()
-        changes: list[Change] = []
-        for key in keys:
-            before, now = self._state.seen(key), rows.get(key)
-            if key in waiting and self._finish_write(key, before, now):
-                continue
-            stamp = self._clock.tick(int(self._now().timestamp() * 1000))
-            changes.append(change_of(*key, now, before, stamp))
-        return changes
-
-    def _record(
-        self, changes: Sequence[Change], rows: Mapping[Key, Fields], vectors: Mapping[Key, Fields]
-    ) -> None:
-        states = {
-            (each.kind, each.name): SeenMemory(
-                fields=rows.get((each.kind, each.name)), as_change=each.fields, versions=each.versions
-            )
-            for each in changes
-        }
-        with_vectors = [replace(each, vector=vectors.get((each.kind, each.name))) for each in changes]
-        self._state.record(with_vectors, states)
-
-    def _finish_write(self, key: Key, before: SeenMemory, now: Fields | None) -> bool:
-        """Note a memory that was written just before a kill; return whether it was."""
-        heads = self._state.heads(key)
-        made = _seen_of(key, heads, merged(heads))
-        if not _shows(now, made.fields, before.fields):
-            return False
-        self._state.written({key: replace(made, fields=now)})
-        return True
 
     def _take(self) -> tuple[AbstractSet[str], Intake]:
         """Take what the others have sent; return the names at the carrier, and what was taken."""
@@ -360,114 +296,3 @@ class Syncing:
 
     def _send(self, names: AbstractSet[str]) -> SentFiles:
         return self._sender().send(names)
-
-    async def _write(self) -> tuple[int, list[str]]:
-        """Write the memories that changes of other devices have touched; what changed here meanwhile waits.
-
-        A memory may wait for another one that it names, so they are written in the order of their kinds, deletions
-        last, and again as long as this gets further.
-        """
-        waiting = await asyncio.to_thread(self._pending_writes)
-        count = 0
-        while waiting:
-            left: list[tuple[_PendingWrite, str]] = []
-            for page in _pages(waiting):
-                count += await self._write_page(page, left)
-            if len(left) == len(waiting):
-                return count, [problem for _, problem in left]
-            waiting = [each for each, _ in left]
-        return count, []
-
-    def _pending_writes(self) -> list["_PendingWrite"]:
-        """Return what waits to be written, in its order; what the memories show already is noted here."""
-        pending = sorted(map(self._pending_write, self._state.pending()), key=lambda each: each.place)
-        same = {each.write.key: each.made for each in pending if each.is_same}
-        if same:
-            self._state.written(same)
-        return [each for each in pending if not each.is_same]
-
-    async def _write_page(
-        self, page: Sequence["_PendingWrite"], left: list[tuple["_PendingWrite", str]]
-    ) -> int:
-        """Write memories in the name of the device whose changes hold.
-
-        Adds those that must wait to ``left``, and returns the number of those that changed here.
-        """
-        with self._acting_for(page[0].by):
-            results = await self._replica.write([each.write for each in page])
-        states: dict[Key, SeenMemory] = {}
-        for each, result in zip(page, results, strict=True):
-            if isinstance(result, ConflictError):
-                left.append((each, str(result)))
-            else:
-                states[each.write.key] = replace(each.made, fields=result)
-        await asyncio.to_thread(self._state.written, states)
-        before = {each.write.key: each.write.seen for each in page}
-        return sum(state.fields != before[key] for key, state in states.items())
-
-    def _pending_write(self, key: Key) -> "_PendingWrite":
-        heads = self._state.heads(key)
-        state = merged(heads)
-        made = _seen_of(key, heads, state)
-        write = MemoryWrite(
-            key=key,
-            fields=made.fields,
-            seen=self._state.seen(key).fields,
-            others=[shown_fields(key[0], each.fields) for each in state.others if each.fields is not None],
-            vector=state.by.vector,
-        )
-        return _PendingWrite(write=write, made=made, by=state.by.stamp.device)
-
-    def _acting_for(self, device: str) -> AbstractContextManager[object]:
-        known = self._state.device(device)
-        return request_context(actor=actor_of_device(known.name if known else device))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _PendingWrite:
-    """A memory that waits to be written here.
-
-    Attributes:
-        made: How it is seen once it is written as it was asked for.
-        by: The device whose change holds.
-    """
-
-    write: MemoryWrite
-    made: SeenMemory
-    by: str
-
-    @property
-    def is_same(self) -> bool:
-        """Whether the memory shows this state already, and nothing lost against it."""
-        return self.made.fields == self.write.seen and not self.write.others
-
-    @property
-    def place(self) -> tuple[bool, int, str, str]:
-        """The place in the order of writing."""
-        kind, name = self.write.key
-        return (self.made.fields is None, _ORDER.index(kind), self.by, name)
-
-
-_ORDER: Final = list(SyncKind)
-
-
-def _pages(writes: Iterable[_PendingWrite]) -> Iterator[Sequence[_PendingWrite]]:
-    """Yield writes in the pages that one transaction takes, each in the name of one device."""
-    for _, group in groupby(writes, key=lambda each: each.by):
-        rows = list(group)
-        for first in range(0, len(rows), PAGE):
-            yield rows[first : first + PAGE]
-
-
-def _seen_of(key: Key, heads: Sequence[Change], state: Merged) -> SeenMemory:
-    """Return a memory as it is seen once its state is written."""
-    fields = None if state.fields is None else shown_fields(key[0], state.fields)
-    return SeenMemory(fields=fields, as_change=state.fields, versions=joined(each.versions for each in heads))
-
-
-def _shows(now: Fields | None, made: Fields | None, before: Fields | None) -> bool:
-    """Return whether a memory shows a state, but for fields that this release does not know."""
-    if now is None or made is None:
-        return now is made
-    later = made.keys() - now.keys() - (before or {}).keys()
-    return now == {name: value for name, value in made.items() if name not in later}
