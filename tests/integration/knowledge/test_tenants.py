@@ -242,6 +242,7 @@ async def exchange(memory: KnowledgeMemory, world: World) -> object:
 FUNCTIONS: Mapping[str, Call] = {
     "exchange.read": lambda m, _: m.exchange.read(),
     "exchange.names": lambda m, _: m.exchange.names(),
+    "exchange.count_conflicts": lambda m, _: m.exchange.count_conflicts(),
     "exchange.write": exchange,
     "store_episode": lambda m, w: m.store_episode(content=w.text(), butler="ops"),
     "store_episodes": lambda m, w: m.store_episodes([EpisodeDraft(content=w.text(), butler="ops")]),
