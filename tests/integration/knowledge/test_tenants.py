@@ -246,6 +246,7 @@ FUNCTIONS: Mapping[str, Call] = {
     "exchange.fingerprint": lambda m, _: m.exchange.fingerprint(),
     "exchange.vectors": lambda m, w: m.exchange.vectors([(ExchangeKind.FACT, w.pick("fact"))]),
     "exchange.names": lambda m, _: m.exchange.names(),
+    "exchange.count_conflicts": lambda m, _: m.exchange.count_conflicts(),
     "exchange.write": exchange,
     "store_episode": lambda m, w: m.store_episode(content=w.text(), butler="ops"),
     "store_episodes": lambda m, w: m.store_episodes([EpisodeDraft(content=w.text(), butler="ops")]),

@@ -127,8 +127,8 @@ class KeyDocument:
         return (self.epoch, self.author)
 
     def admits(self, device: str) -> bool:
-        """Return whether a device gets the key."""
-        return device == self.author or device in self.sealed
+        """Return whether a device gets the key and is not revoked."""
+        return device == self.author or (device in self.sealed and device not in self.revoked)
 
     def opposes(self, other: "KeyDocument") -> bool:
         """Return whether each of two documents refuses the author of the other one."""

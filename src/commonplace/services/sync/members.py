@@ -127,9 +127,10 @@ class Members:
     def _new_documents(
         self, names: AbstractSet[str], problems: list[str]
     ) -> tuple[list[KeyDocument], list[KeyDocument]]:
-        """Return the good documents of new keys, by rank: those of keys that this device has, and the others.
+        """Return the good documents of new keys: those of keys that this device has, newest first, and others by rank.
 
-        It has a key before its document from the passphrase with which it joined, which no thief knows.
+        It has a key before its document from the passphrase with which it joined, which no thief knows. The newest of
+        these documents names all devices that were revoked until then.
         """
         known = {each.rank for each in self.state.home_keys() if each.recipients is not None}
         devices = {each.device: each for each in self.state.devices()}
@@ -144,9 +145,9 @@ class Members:
             except SyncFileError as error:
                 if devices[author].departure is not Departure.REVOKED:
                     problems.append(str(error))
-        ring = self.ring()
-        own = [each for each in documents if ring.by_id(each.key_id) is not None]
-        return own, [each for each in documents if each not in own]
+        keys = {(each.rank, each.id) for each in self.ring().keys}
+        own = [each for each in documents if (each.rank, each.key_id) in keys]
+        return own[::-1], [each for each in documents if each not in own]
 
     def _undisputed(self, documents: Iterable[KeyDocument], lost: str) -> list[KeyDocument]:
         """Return the documents that can be believed; none if there is a dispute without the lost device."""

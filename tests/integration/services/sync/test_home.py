@@ -16,6 +16,7 @@ from commonplace.core.errors import (
 )
 from commonplace.core.settings import Settings
 from commonplace.knowledge import Validity
+from commonplace.projects import Projects
 from commonplace.services.erasure.erasing import preview, whole_tenant
 from commonplace.services.erasure.selection import By, Selection
 from commonplace.services.opening import Memories
@@ -34,6 +35,7 @@ from commonplace.services.sync.home import (
 from commonplace.services.sync.state import FILE
 from commonplace.services.sync.syncing import SyncReport
 from support.database_stock import DatabaseStock
+from support.git_repositories import repository
 from support.service import open_memories
 
 pytestmark = pytest.mark.requirement("SYN-11.1")
@@ -132,6 +134,26 @@ async def test_a_sync_with_nothing_new_writes_nothing(homes: list[Home], target:
     for home in homes:
         assert not (await home.sync()).is_news
     assert contents() == before
+
+
+async def test_memories_follow_a_merge_with_the_sync_that_brings_it(
+    homes: list[Home], target: SyncTarget, tmp_path: Path
+) -> None:
+    """Also those that were learned meanwhile on the device that did not know of the merge."""
+    laptop, server = homes
+    projects = Projects(laptop.settings.home)
+    api, shop = (projects.at(repository(tmp_path / name)).id for name in ("api", "shop"))
+    await shared(homes, target)
+    for home in homes:
+        await home.sync()
+    projects.set_merged(api, shop)
+    await laptop.sync()
+    knowledge = server.memories.knowledge
+    fact = await knowledge.store_fact(subject="Anna", predicate="city", content="Munich", scope=api)
+    await server.sync()
+    (listed,) = await knowledge.lists.facts(validity=Validity.ACTIVE)
+    assert (listed.id, listed.scope) == (fact.id, shop)
+    assert Projects(server.settings.home).scope_of(api) == shop
 
 
 async def test_a_home_belongs_to_one_target(homes: list[Home], target: SyncTarget, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Devices that revoke each other: a thief who has one of them never wins, and a person decides on each device."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -51,14 +51,19 @@ async def revoke_each_other(carrier: MemoryCarrier, one: LessonsDevice, other: L
 
 
 def forge(
-    carrier: MemoryCarrier, author: LessonsDevice | DeviceKey, *others: LessonsDevice, epoch: int
+    carrier: MemoryCarrier,
+    author: LessonsDevice | DeviceKey,
+    *others: LessonsDevice,
+    epoch: int,
+    home_key: bytes = bytes(32),
+    revoked: Collection[str] = (),
 ) -> None:
     """Write a key document that only some devices get, as a thief could with the key of a device."""
     key = author if isinstance(author, DeviceKey) else author.key
-    new = HomeKey(key=bytes([epoch]) * 32, epoch=epoch, author=key.device)
+    new = HomeKey(key=home_key, epoch=epoch, author=key.device)
     recipients = {each.key.device: each.key.exchange_public for each in others}
     first = HomeKey(key=HOME_KEY)
-    carrier.files[document_name(new)] = write_document(new, [first], recipients, [], key)
+    carrier.files[document_name(new)] = write_document(new, [first], recipients, revoked, key)
 
 
 @pytest.mark.parametrize("place", [0, 1])
@@ -87,20 +92,34 @@ async def test_a_third_device_asks_a_person(
         await lost.sync()
 
 
+@pytest.mark.parametrize("home_key", [bytes(32), HOME_KEY], ids=["new", "old"])
 @pytest.mark.parametrize("epoch", [1, 2, 99])
 async def test_a_thief_does_not_win_by_revoking_back(
-    devices: list[LessonsDevice], carrier: MemoryCarrier, epoch: int
+    devices: list[LessonsDevice], carrier: MemoryCarrier, epoch: int, home_key: bytes
 ) -> None:
-    """Whatever the number of their key: a device that knows of neither revocation believes neither."""
+    """Whatever their key and its number are: a device that knows of neither revocation believes neither."""
     laptop, server, desktop = devices
     await sync_devices(*devices)
     await server.syncing.revoke(laptop.key.device)
-    forge(carrier, laptop, desktop, epoch=epoch)
+    forge(carrier, laptop, desktop, epoch=epoch, home_key=home_key)
     with pytest.raises(SyncError, match="have revoked each other"):
         await desktop.sync()
     await desktop.syncing.revoke(laptop.key.device)
     await sync_devices(desktop, server)
     assert departures(desktop) == departures(server) == {"laptop": Departure.REVOKED}
+
+
+async def test_a_thief_does_not_win_by_a_key_that_everybody_gets(
+    devices: list[LessonsDevice], carrier: MemoryCarrier
+) -> None:
+    """Their document seals a key to the device that it revokes, so that it seems to oppose nobody."""
+    laptop, server, desktop = devices
+    await sync_devices(*devices)
+    await server.syncing.revoke(laptop.key.device)
+    for epoch in (1, 2):
+        forge(carrier, laptop, server, desktop, epoch=epoch, revoked=[server.key.device])
+        with pytest.raises(SyncError, match="have revoked each other"):
+            await desktop.sync()
 
 
 async def test_a_thief_does_not_win_with_another_device(
@@ -192,3 +211,27 @@ async def test_a_new_device_believes_who_gave_it_the_key(
         await nas.sync()
         assert nas.text() == "Takes 60s"
         assert departures(nas) == {"laptop": Departure.REVOKED}
+
+
+async def test_a_thief_cannot_change_the_document_of_an_earlier_key(
+    devices: list[LessonsDevice], carrier: MemoryCarrier, tmp_path: Path
+) -> None:
+    """That the lost device made when it was not lost: a new device believes the newest one."""
+    laptop, server, desktop = devices
+    await sync_devices(*devices)
+    old = LessonsDevice(tmp_path, carrier, "old", HOME_KEY)
+    devices.append(old)
+    await sync_devices(*devices)
+    await laptop.syncing.revoke(old.key.device)
+    await sync_devices(laptop, server, desktop)
+    key = laptop.syncing.home_key
+    await server.syncing.revoke(laptop.key.device)
+    await sync_devices(server, desktop)
+    forge(carrier, laptop, desktop, epoch=1, home_key=key)
+    nas = LessonsDevice(tmp_path, carrier, "nas", server.syncing.home_key)
+    devices.append(nas)
+    await sync_devices(nas, server, desktop)
+    server.learn("Takes 60s")
+    await sync_devices(server, nas)
+    assert nas.text() == "Takes 60s"
+    assert departures(nas) == dict.fromkeys(("laptop", "old"), Departure.REVOKED)
