@@ -1,0 +1,229 @@
+"""The real claude CLI on two machines whose homes sync: what one session learns, the sessions of the other know."""
+
+import json
+import os
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from support.claude import Claude, messages_text
+from support.commands import CommandLine, CommandServer, Done
+from support.database_stock import DatabaseStock
+from support.deadlines import DEADLINE_S
+from support.git_repositories import clone, git, repository
+from support.homes import UsedHome
+from support.model_api import Asked, Calls, ModelApi, Says, Waits
+from support.postgres import wait_until
+from support.resident import end, pid_of
+
+pytestmark = pytest.mark.requirement("SYN-12.1")
+
+ALLOWED = "mcp__commonplace"
+ADD = "mcp__commonplace__memory_add"
+SEARCH = "mcp__commonplace__memory_search"
+OWNER = {"kind": "fact", "subject": "staging", "predicate": "owner", "text": "The infra team owns staging"}
+PROMPT = "Who owns staging?"
+FACT = "[staging] [owner]: The infra team owns staging"
+
+
+class Machine(Claude):
+    """The CLI with a home, a home directory and a clone of its own."""
+
+    def sync(self, *words: str) -> Done:
+        """Run a command of sync."""
+        return self.commonplace("sync", *words, **self.variables)
+
+    def install(self, directory: Path | None = None) -> str:
+        """Install commonplace in the clone or in another directory, and return what the command prints."""
+        command = self.commonplace if directory is None else self.commonplace.at(directory)
+        done = command("install", "claude-code", **self.variables)
+        assert done.status == 0, done.err
+        return done.out
+
+    def facts(self) -> str:
+        """The facts of the machine."""
+        return self.commonplace("list", "facts", "--json", **self.variables).out
+
+    def call(self, event: str) -> None:
+        """Call a hook of a new session."""
+        transcript = self.commonplace.directory / "transcript.jsonl"
+        message = {"type": "user", "uuid": str(uuid4()), "message": {"content": "Move staging"}}
+        transcript.write_text(f"{json.dumps(message)}\n")
+        call = {
+            "session_id": str(uuid4()),
+            "transcript_path": str(transcript),
+            "cwd": str(self.commonplace.directory),
+        }
+        done = self.commonplace("hook", event, stdin=json.dumps(call).encode(), **self.variables)
+        assert (done.status, done.err) == (0, "")
+
+    @property
+    def project(self) -> str:
+        """The id of the project of the clone."""
+        return str(self.commonplace("project", "show", "--json").json["id"])
+
+
+@pytest.fixture
+def clones(tmp_path: Path) -> list[Path]:
+    """Two clones of a bare repository, at different paths."""
+    repository(tmp_path / "first")
+    git(tmp_path, "clone", "--bare", "first", "shop.git")
+    places = (tmp_path / "laptop" / "shop", tmp_path / "desktop" / "src" / "backend")
+    return [clone(tmp_path / "shop.git", place) for place in places]
+
+
+@pytest.fixture
+async def databases(knowledge_databases: DatabaseStock) -> AsyncIterator[list[str]]:
+    """The URLs of two databases."""
+    async with AsyncExitStack() as stack:
+        yield [(await stack.enter_async_context(knowledge_databases.lend())).url for _ in range(2)]
+
+
+@pytest.fixture
+def machines(
+    clones: list[Path],
+    databases: list[str],
+    used_home: UsedHome,
+    command_server: CommandServer,
+) -> Iterator[list[Machine]]:
+    """Two machines that share nothing but the model."""
+    with ModelApi(Says("Noted.")) as api:
+        made: list[Machine] = []
+        for place, database in zip(clones, databases, strict=True):
+            home = place.parent / "home"
+            used_home.lend(home)
+            made.append(Machine(CommandLine(place, home, command_server), database, api))
+        yield made
+        for each in made:
+            end(each.commonplace.home)
+
+
+class SlowRemote:
+    """A Git remote over a command in the place of ssh, which can be made to hang.
+
+    Args:
+        folder: For the repository and the command.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        git(folder, "init", "--bare", "slow.git")
+        self.address = f"ssh://example.invalid{folder}/slow.git"
+        self._flag = folder / "hangs"
+        self._calls = folder / "calls"
+        command = folder / "ssh"
+        command.write_text(
+            f"#!/bin/sh\necho >> {self._calls}\nwhile [ -e {self._flag} ]; do sleep 0.1; done\n"
+            'for word; do :; done\neval "$word"\n'
+        )
+        command.chmod(0o755)
+        self.variables = {"GIT_SSH_COMMAND": str(command)}
+
+    @property
+    def calls(self) -> int:
+        """How often it was called."""
+        return len(self._calls.read_text().splitlines())
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Answer nobody inside the block."""
+        self._flag.touch()
+        try:
+            yield
+        finally:
+            self._flag.unlink()
+
+
+@pytest.fixture(params=["folder", "git"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """What carries the memories: a folder, or a bare repository."""
+    if request.param == "folder":
+        return str(tmp_path / "carried")
+    git(tmp_path, "init", "--bare", "carried.git")
+    return str(tmp_path / "carried.git")
+
+
+def tool_result(request: Asked) -> Any:  # noqa: ANN401 - a block
+    """The result of the tool that the model called last."""
+    (result,) = [each for each in request.body["messages"][-1]["content"] if each["type"] == "tool_result"]
+    assert not result.get("is_error"), result
+    return result["content"]
+
+
+def begin(machines: list[Machine], target: str, tmp_path: Path) -> None:
+    """Let both homes sync over a target."""
+    secret = tmp_path / "secret"
+    secret.write_text("correct horse battery staple\n")
+    for each, verb in zip(machines, ("init", "join"), strict=False):
+        done = each.sync(verb, target, "--name", verb, "--passphrase-file", str(secret))
+        assert done.status == 0, done.err
+
+
+def test_what_a_session_learned_reaches_the_other_machine(
+    machines: list[Machine], target: str, tmp_path: Path
+) -> None:
+    """Nobody runs a command: sessions sync when they end and when they start."""
+    laptop, desktop = machines
+    laptop.install()
+    begin(machines, target, tmp_path)
+    desktop.install()
+    laptop.api.script(Calls(ADD, OWNER), Says("Noted. Ada knows the details."))
+    laptop.run("Remember who owns staging", "--allowedTools", ALLOWED)
+    end(laptop.commonplace.home)  # It syncs before it ends.
+
+    arrived, before = threading.Event(), len(desktop.api.asked)
+    desktop.api.script(Waits(arrived, Calls(SEARCH, {"query": PROMPT})), Says("The infra team."))
+    with desktop.start(PROMPT, "--allowedTools", ALLOWED) as process:
+        wait_until(lambda: OWNER["text"] in desktop.facts(), what="the fact, while the session runs")
+        arrived.set()
+        process.communicate(timeout=DEADLINE_S)
+    assert OWNER["text"] in tool_result(desktop.api.asked[before + 1])
+
+    desktop.run(PROMPT)
+    text = messages_text(desktop.api.asked[-1])
+    assert FACT in text
+    assert "Ada knows the details" in text
+    for each in machines:
+        assert "Traceback" not in each.log
+        assert "sync" not in each.log
+
+
+def test_an_installation_in_a_clone_finds_its_project_on_the_other_machine(
+    machines: list[Machine], tmp_path: Path
+) -> None:
+    """It syncs before it makes a project; if the target is away, it says so, and installs."""
+    laptop, desktop = machines
+    begin(machines, str(tmp_path / "carried"), tmp_path)
+    laptop.install()
+    laptop.call("session-start")
+    end(laptop.commonplace.home)
+    (tmp_path / "carried").rename(tmp_path / "away")
+    (tmp_path / "carried").touch()
+    assert "Not synced" in laptop.install(tmp_path / "other")
+    (tmp_path / "carried").unlink()
+    (tmp_path / "away").rename(tmp_path / "carried")
+    assert "Not synced" not in desktop.install()
+    assert desktop.project == laptop.project
+
+
+@pytest.mark.requirement("SYN-12.2")
+def test_a_target_that_hangs_delays_no_hook(machines: list[Machine], tmp_path: Path) -> None:
+    """Though more sessions end than the process has threads; one sync waits, and another one follows it."""
+    laptop, _ = machines
+    remote = SlowRemote(tmp_path)
+    laptop.variables |= remote.variables
+    begin(machines[:1], remote.address, tmp_path)
+    laptop.call("session-start")
+    process = pid_of(laptop.commonplace.home)
+    before = remote.calls
+    with remote.hanging():
+        for _ in range(min(32, (os.cpu_count() or 1) + 4)):
+            laptop.call("session-end")
+        laptop.call("session-start")
+        assert remote.calls == before + 1
+    assert pid_of(laptop.commonplace.home) == process is not None
+    assert "gave up" not in laptop.log
