@@ -4,15 +4,16 @@ import json
 import os
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from support.claude import Claude, messages_text
+from support.claude import Claude, claude_environment, messages_text
 from support.commands import CommandLine, CommandServer, Done
+from support.consolidation import answer, fact
 from support.database_stock import DatabaseStock
 from support.deadlines import DEADLINE_S
 from support.git_repositories import clone, git, repository
@@ -20,6 +21,7 @@ from support.homes import UsedHome
 from support.model_api import Asked, Calls, ModelApi, Says, Waits
 from support.postgres import wait_until
 from support.resident import end, pid_of
+from support.slow_remote import SlowRemote
 
 pytestmark = pytest.mark.requirement("SYN-12.1")
 
@@ -27,6 +29,7 @@ ALLOWED = "mcp__commonplace"
 ADD = "mcp__commonplace__memory_add"
 SEARCH = "mcp__commonplace__memory_search"
 OWNER = {"kind": "fact", "subject": "staging", "predicate": "owner", "text": "The infra team owns staging"}
+SAID = "Staging moves to port 5434"
 PROMPT = "Who owns staging?"
 FACT = "[staging] [owner]: The infra team owns staging"
 
@@ -34,32 +37,32 @@ FACT = "[staging] [owner]: The infra team owns staging"
 class Machine(Claude):
     """The CLI with a home, a home directory and a clone of its own."""
 
-    def sync(self, *words: str) -> Done:
-        """Run a command of sync."""
-        return self.commonplace("sync", *words, **self.variables)
+    def __call__(self, *words: str, stdin: bytes = b"", directory: Path | None = None) -> Done:
+        """Run a command, in the clone if no other directory is named."""
+        command = self.commonplace if directory is None else self.commonplace.at(directory)
+        return command(*words, stdin=stdin, **self.variables)
 
     def install(self, directory: Path | None = None) -> str:
         """Install commonplace in the clone or in another directory, and return what the command prints."""
-        command = self.commonplace if directory is None else self.commonplace.at(directory)
-        done = command("install", "claude-code", **self.variables)
+        done = self("install", "claude-code", directory=directory)
         assert done.status == 0, done.err
         return done.out
 
     def facts(self) -> str:
         """The facts of the machine."""
-        return self.commonplace("list", "facts", "--json", **self.variables).out
+        return self("list", "facts", "--json").out
 
     def call(self, event: str) -> None:
         """Call a hook of a new session."""
         transcript = self.commonplace.directory / "transcript.jsonl"
-        message = {"type": "user", "uuid": str(uuid4()), "message": {"content": "Move staging"}}
+        message = {"type": "user", "uuid": str(uuid4()), "message": {"content": SAID}}
         transcript.write_text(f"{json.dumps(message)}\n")
         call = {
             "session_id": str(uuid4()),
             "transcript_path": str(transcript),
             "cwd": str(self.commonplace.directory),
         }
-        done = self.commonplace("hook", event, stdin=json.dumps(call).encode(), **self.variables)
+        done = self("hook", event, stdin=json.dumps(call).encode())
         assert (done.status, done.err) == (0, "")
 
     @property
@@ -103,41 +106,6 @@ def machines(
             end(each.commonplace.home)
 
 
-class SlowRemote:
-    """A Git remote over a command in the place of ssh, which can be made to hang.
-
-    Args:
-        folder: For the repository and the command.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        git(folder, "init", "--bare", "slow.git")
-        self.address = f"ssh://example.invalid{folder}/slow.git"
-        self._flag = folder / "hangs"
-        self._calls = folder / "calls"
-        command = folder / "ssh"
-        command.write_text(
-            f"#!/bin/sh\necho >> {self._calls}\nwhile [ -e {self._flag} ]; do sleep 0.1; done\n"
-            'for word; do :; done\neval "$word"\n'
-        )
-        command.chmod(0o755)
-        self.variables = {"GIT_SSH_COMMAND": str(command)}
-
-    @property
-    def calls(self) -> int:
-        """How often it was called."""
-        return len(self._calls.read_text().splitlines())
-
-    @contextmanager
-    def hanging(self) -> Iterator[None]:
-        """Answer nobody inside the block."""
-        self._flag.touch()
-        try:
-            yield
-        finally:
-            self._flag.unlink()
-
-
 @pytest.fixture(params=["folder", "git"])
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """What carries the memories: a folder, or a bare repository."""
@@ -159,7 +127,7 @@ def begin(machines: list[Machine], target: str, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("correct horse battery staple\n")
     for each, verb in zip(machines, ("init", "join"), strict=False):
-        done = each.sync(verb, target, "--name", verb, "--passphrase-file", str(secret))
+        done = each("sync", verb, target, "--name", verb, "--passphrase-file", str(secret))
         assert done.status == 0, done.err
 
 
@@ -226,4 +194,21 @@ def test_a_target_that_hangs_delays_no_hook(machines: list[Machine], tmp_path: P
         laptop.call("session-start")
         assert remote.calls == before + 1
     assert pid_of(laptop.commonplace.home) == process is not None
-    assert "gave up" not in laptop.log
+    assert " in time" not in laptop.log
+
+
+@pytest.mark.requirement("SYN-12.3")
+def test_what_a_model_makes_of_a_session_is_synced_too(machines: list[Machine], tmp_path: Path) -> None:
+    """It takes minutes, so the sync at the end of the session comes before it; another one follows it."""
+    laptop, desktop = machines
+    begin(machines, str(tmp_path / "carried"), tmp_path)
+    laptop.variables |= claude_environment(laptop.user, laptop.api.url)
+    allowed = laptop("consolidation", "allow", "--daily-tokens", "50000")
+    assert allowed.status == 0, allowed.err
+    laptop.api.script(Says(answer(new_facts=[fact("staging", "port", SAID)])))
+    laptop.call("session-end")
+
+    def arrived() -> bool:
+        return desktop("sync").status == 0 and SAID in desktop.facts()
+
+    wait_until(arrived, what="the fact on the other machine")

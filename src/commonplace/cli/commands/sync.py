@@ -21,7 +21,8 @@ from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import Settings
 from commonplace.core.text import plural
 from commonplace.services.sync.carriers.targets import SyncTarget
-from commonplace.services.sync.home import SyncedHome, SyncStatus, create_home, join_home
+from commonplace.services.sync.home import SyncedHome, create_home, join_home
+from commonplace.services.sync.status import SyncStatus
 from commonplace.services.sync.syncing import SyncReport
 
 WATCH_EVERY_S: Final = 30.0
@@ -152,8 +153,20 @@ async def _begin(
     chosen = settings()
     target = SyncTarget(address=_absolute(address), token_file=token_file and _path(token_file))
     passphrase = _line_of(passphrase_file) if passphrase_file else _asked(is_new=is_new)
-    await begin(chosen, target, passphrase=passphrase, name=name or platform.node() or "device")  # type: ignore[misc]
-    return await _once(chosen)
+    device = name or platform.node() or "device"
+    await begin(chosen, target, passphrase=passphrase, name=device)  # type: ignore[misc]
+    async with SyncedHome.open(chosen) as home:
+        report = await home.sync()
+
+    def text(out: Console) -> None:
+        out.print(f"This device, {shown(device)}, syncs with {shown(target.address)} now.")
+        _print_report(out, report)
+        if is_new:
+            out.print(
+                "On each other device, run `commonplace sync join` with this target and the passphrase."
+            )
+
+    return Answer(asdict(report), text)
 
 
 async def _once(chosen: Settings, *, deletes_many: bool = False) -> Answer:
@@ -189,7 +202,7 @@ def _line_of(file: Path) -> str:
     try:
         return file.expanduser().read_text(encoding="utf-8").splitlines()[0].strip()
     except (OSError, UnicodeDecodeError, IndexError) as error:
-        raise InvalidInputError("file", "a readable file with one line", str(file)) from error
+        raise InvalidInputError("--passphrase-file", "a readable file with one line", str(file)) from error
 
 
 def _asked(*, is_new: bool) -> str:
@@ -200,13 +213,13 @@ def _asked(*, is_new: bool) -> str:
 
 
 def _print_report(out: Console, report: SyncReport) -> None:
-    if not report.is_news and not report.problems:
-        out.print("Nothing new.")
-        return
-    out.print(
-        f"{plural(report.own_changes, 'change')} of this device, {report.other_changes:,} of others; "
-        f"{plural(report.memories, 'memory', 'memories')} changed here, {plural(report.files, 'file')} sent"
-    )
+    counts = [
+        (report.own_changes, f"{plural(report.own_changes, 'change')} of this device"),
+        (report.other_changes, f"{plural(report.other_changes, 'change')} of other devices"),
+        (report.memories, f"{plural(report.memories, 'memory', 'memories')} changed here"),
+        (report.files, f"{plural(report.files, 'file')} sent"),
+    ]
+    out.print(", ".join(text for count, text in counts if count) or "Nothing new.")
     _print_problems(out, report.problems)
 
 
@@ -216,6 +229,9 @@ def _print_status(out: Console, seen: SyncStatus) -> None:
         out.print("This device has not synced yet: run `commonplace sync`.")
     else:
         out.print(f"Last sync with news: {seen.last.at:%Y-%m-%d %H:%M} UTC")
+    if seen.failure is not None:
+        reason = shown(seen.failure.reason)
+        out.print(f"[yellow]No sync has worked since {seen.failure.since:%Y-%m-%d %H:%M} UTC: {reason}[/]")
     rows = [
         (
             each.name + (" (this one)" if each.device == seen.device else ""),

@@ -5,25 +5,29 @@ sync.
 """
 
 import asyncio
-import json
 import shutil
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, closing
-from dataclasses import dataclass
-from datetime import datetime
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import Final, Self
 
-from commonplace.core.clock import Clock, format_timestamp, parse_timestamp, utc_now
+from commonplace.core.clock import Clock, utc_now
 from commonplace.core.directories import make_directories
-from commonplace.core.errors import ConflictError, NotFoundError, SyncError
+from commonplace.core.errors import (
+    CommonplaceError,
+    ConflictError,
+    HomeMissingError,
+    NotFoundError,
+    StorageError,
+    SyncError,
+)
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.services.opening import OpenedMemories
 from commonplace.services.sync.carriers.carrier import Carrier
 from commonplace.services.sync.carriers.targets import SyncTarget, carrier_at
 from commonplace.services.sync.changes import Fields
-from commonplace.services.sync.erasures import ErasureStatus, Key
+from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.keys import (
     DeviceKey,
     new_home_key,
@@ -35,6 +39,7 @@ from commonplace.services.sync.known_devices import KnownDevice
 from commonplace.services.sync.replica import Replica
 from commonplace.services.sync.replicas.home import HomeReplica
 from commonplace.services.sync.state import FILE, SyncState
+from commonplace.services.sync.status import LastSync, SyncFailure, SyncStatus
 from commonplace.services.sync.syncing import Syncing, SyncReport
 from commonplace.storage.backup.copies import SYNC
 
@@ -55,42 +60,7 @@ _TOKEN_FILE: Final = "token file"  # noqa: S105 - a name
 _HOME_KEY: Final = "home key"
 _DEVICE_KEY: Final = "device key"
 _LAST: Final = "last sync"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastSync:
-    """The last sync of a device.
-
-    Attributes:
-        at: When it ended.
-        problems: What a person should look at.
-    """
-
-    at: datetime
-    problems: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncStatus:
-    """The state of sync, for people.
-
-    Attributes:
-        target: Where the files are.
-        device: The id of this device.
-        devices: All devices of the home, this one too.
-        is_waiting: Whether changes wait to be sent.
-        unwritten: The number of memories that wait to be written here.
-        erasures: How far the erasures are, on each device.
-        last: The last sync with news; ``None`` before the first.
-    """
-
-    target: str
-    device: str
-    devices: Sequence[KnownDevice]
-    is_waiting: bool
-    unwritten: int
-    erasures: Sequence[ErasureStatus]
-    last: LastSync | None
+_FAILURE: Final = "failure of the last sync"
 
 
 def is_synced(home: Path) -> bool:
@@ -127,13 +97,13 @@ async def join_home(settings: Settings, target: SyncTarget, *, passphrase: str, 
     """Make this home one of the devices of the home at a target; for arguments and errors see :func:`create_home`.
 
     Raises:
-        NotFoundError: There is no home at the target.
+        HomeMissingError: There is no home at the target.
         SyncFileError: Its key cannot be read.
     """
     carrier = _carrier_of_new(settings.home, target)
     document = await asyncio.to_thread(carrier.get, HOME_KEY_FILE)
     if document is None:
-        raise NotFoundError("home", target.address)
+        raise HomeMissingError(target.address)
     home_key = await asyncio.to_thread(unwrapped, document, passphrase)
     await _begin(settings.home, target, carrier, home_key, name)
 
@@ -210,7 +180,8 @@ class SyncedHome:
             is_waiting=bool(self._state.unsent(1) or self._state.outbox()),
             unwritten=len(self._state.pending()),
             erasures=self._state.erasures(),
-            last=_last_of(last) if last else None,
+            last=LastSync.from_json(last) if last else None,
+            failure=self._failure(),
         )
 
     async def count_files(self) -> int:
@@ -237,11 +208,17 @@ class SyncedHome:
             SyncError: Most memories are gone since the last sync.
             StorageError: The target, the state or a memory cannot be used; what was done before stays done.
         """
-        async with self._reading(knowledge, deletes_many=deletes_many) as replica:
-            report = await self._syncing(replica).run()
-        last = {"at": format_timestamp(self._clock()), "problems": list(report.problems)}
+        try:
+            async with self._reading(knowledge, deletes_many=deletes_many) as replica:
+                report = await self._syncing(replica).run()
+        except CommonplaceError as error:
+            self._note_failure(str(error))
+            raise
+        if self._failure() is not None:
+            self._state.keep_own({_FAILURE: b""})
         if report.is_news or list(report.problems) != self._last_problems():
-            self._state.keep_own({_LAST: json.dumps(last).encode()})
+            last = LastSync(at=self._clock(), problems=report.problems)
+            self._state.keep_own({_LAST: last.to_json()})
         return report
 
     async def leave(self, *, only_here: bool = False) -> None:
@@ -331,19 +308,27 @@ class SyncedHome:
             )
         return value
 
+    def _failure(self) -> SyncFailure | None:
+        if not (document := self._state.own(_FAILURE)):
+            return None
+        return SyncFailure.from_json(document)
+
+    def _note_failure(self, reason: str) -> None:
+        """Note why a sync failed, unless the state itself cannot be used."""
+        with suppress(StorageError):
+            before = self._failure()
+            since = self._clock() if before is None else before.since
+            if before is None or before.reason != reason:
+                self._state.keep_own({_FAILURE: SyncFailure(since=since, reason=reason).to_json()})
+
     def _last_problems(self) -> list[str] | None:
         last = self._state.own(_LAST)
-        return list(_last_of(last).problems) if last else None
+        return list(LastSync.from_json(last).problems) if last else None
 
 
 def forget_sync(home: Path) -> None:
     """Forget that a home syncs, as a restore does; it can join again as another device."""
     shutil.rmtree(home / FOLDER, ignore_errors=True)
-
-
-def _last_of(document: bytes) -> LastSync:
-    values = json.loads(document)
-    return LastSync(at=parse_timestamp(values["at"]), problems=values["problems"])
 
 
 class _Nothing:

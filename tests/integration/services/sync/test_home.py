@@ -26,12 +26,12 @@ from commonplace.services.sync.home import (
     FOLDER,
     JOINING,
     SyncedHome,
-    SyncStatus,
     create_home,
     is_synced,
     join_home,
 )
 from commonplace.services.sync.state import FILE
+from commonplace.services.sync.status import SyncStatus
 from commonplace.services.sync.syncing import SyncReport
 from support.database_stock import DatabaseStock
 from support.service import open_memories
@@ -220,8 +220,12 @@ async def test_a_target_that_cannot_be_reached(
     with caplog.at_level(logging.INFO):
         await sync_in_background(laptop.settings, laptop.memories.knowledge)
     assert "not synced" in caplog.text
+    failure = (await laptop.status()).failure
+    assert failure is not None
+    assert "Not a directory" in failure.reason
     put_back(target)
     await sync_in_background(laptop.settings, laptop.memories.knowledge)
+    assert (await laptop.status()).failure is None
     await server.sync()
     assert await server.facts() == ["Munich"]
 

@@ -7,6 +7,7 @@ a commit without a parent, so that the remote can drop what was deleted.
 
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -25,6 +26,15 @@ MOST_TRIES: Final = 10
 """Other devices may push between a fetch and a push, so often."""
 
 _WHO: Final = "commonplace"
+_PASSWORD: Final = re.compile(
+    r"could not read (Username|Password)|Authentication failed|Permission denied \("
+)
+_NO_QUESTION: Final = (
+    "Sync asks nobody for a password: use an SSH key, or store the password with a Git credential helper"
+)
+_DAMAGED: Final = re.compile(r"\.lock': File exists|corrupt|(bad|missing) object|not a git repository: ")
+"""What git says of a repository in which another git was killed."""
+
 _NO_BLOB: Final = "0" * 40
 _CONFIG: Final = ("-c", "commit.gpgSign=false", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0")
 
@@ -69,9 +79,7 @@ class GitCarrier:
             new = self._text("commit-tree", tree, *(("-p", commit) if commit else ()), "-m", "Sync")
             if self._pushed(new, commit):
                 return
-        raise StorageUnavailableError(
-            f"{self._shown()}: other devices push all the time, so this one could not"
-        )
+        raise self._refused()
 
     def delete(self, name: str) -> None:
         """Begin the branch anew without a file."""
@@ -83,9 +91,7 @@ class GitCarrier:
             if self._pushed(self._text("commit-tree", tree, "-m", "Sync"), commit):
                 self._run("prune", "--expire=now")
                 return
-        raise StorageUnavailableError(
-            f"{self._shown()}: other devices push all the time, so this one could not"
-        )
+        raise self._refused()
 
     def _names(self, commit: str | None) -> set[str]:
         if commit is None:
@@ -165,12 +171,33 @@ class GitCarrier:
         output = done.stderr.decode("utf-8", "replace").strip()
         if command[0] == "push" and re.search(r"\[(remote )?rejected\]|stale info|cannot lock ref", output):
             raise _PushRejectedError
-        lines = output.replace(self._remote, self._shown()).splitlines()
-        raise StorageUnavailableError(f"{self._shown()}: {lines[-1] if lines else 'git failed'}")
+        if _DAMAGED.search(output) and str(self._repository) in output:
+            shutil.rmtree(self._repository, ignore_errors=True)
+            raise StorageUnavailableError(
+                f"{self._repository} was damaged, as by a kill of git, and is deleted; the next sync fetches it again"
+            )
+        reason = _reason(output.replace(self._remote, self._shown()))
+        raise StorageUnavailableError(f"{self._shown()}: {reason}")
+
+    def _refused(self) -> StorageUnavailableError:
+        return StorageUnavailableError(
+            f"{self._shown()} refused {MOST_TRIES} pushes: other devices push all the time, or a killed push left the "
+            f"file {BRANCH}.lock there, which you can delete"
+        )
 
     def _shown(self) -> str:
         """Return the remote without a password."""
         return mask_url(self._remote)
+
+
+def _reason(output: str) -> str:
+    """Return the line in which git says why it failed: the fatal one, or the one of ssh before it."""
+    lines = [line for line in output.splitlines() if line.strip()] or ["git failed"]
+    fatal = next((place for place, line in enumerate(lines) if line.startswith("fatal:")), len(lines) - 1)
+    if fatal and "Could not read from remote repository" in lines[fatal]:
+        fatal -= 1
+    line = lines[fatal].removeprefix("fatal: ")
+    return f"{line.rstrip('.')}. {_NO_QUESTION}" if _PASSWORD.search(line) else line
 
 
 def _environ() -> dict[str, str]:
@@ -182,4 +209,5 @@ def _environ() -> dict[str, str]:
         for role in ("AUTHOR", "COMMITTER")
         for part, value in (("NAME", _WHO), ("EMAIL", ""), ("DATE", "@0 +0000"))
     }
-    return {**inherited, **who, "GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": ssh, "LC_ALL": "C"}
+    silent = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "GCM_INTERACTIVE": "never"}
+    return {**inherited, **who, **silent, "GIT_SSH_COMMAND": ssh, "LC_ALL": "C"}
