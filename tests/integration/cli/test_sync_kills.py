@@ -12,52 +12,24 @@ from pathlib import Path
 
 import pytest
 
-from support.commands import CommandLine, CommandServer, Done, clean_environment
+from support.commands import CommandLine, CommandServer, clean_environment
 from support.database_stock import DatabaseStock
 from support.deadlines import DEADLINE_S
 from support.postgres import wait_until
 from support.slow_remote import SlowRemote
+from support.sync_commands import CommandDevice
 
 pytestmark = pytest.mark.requirement("SYN-13.2")
 
 
-class Device:
-    """A home that syncs with a remote.
-
-    Args:
-        commonplace: Runs commands in the home.
-        database: The URL of its knowledge memory.
-        remote: The remote.
-    """
-
-    def __init__(self, commonplace: CommandLine, database: str, remote: SlowRemote) -> None:
-        self._commonplace = commonplace
-        self._variables = {"COMMONPLACE_POSTGRES_URL": database} | remote.variables
-
-    def __call__(self, *words: str) -> Done:
-        """Run a command."""
-        done = self._commonplace(*words, stdin=b"correct horse battery staple\n", **self._variables)
-        assert (done.status, done.err) == (0, "")
-        return done
-
-    def start_sync(self) -> subprocess.Popen[bytes]:
-        """Start a sync in a process group of its own."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "commonplace", "sync"],
-            env=clean_environment(self._commonplace.home, **self._variables),
-            stdout=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-
-    def lessons(self) -> list[str]:
-        """The texts of the lessons."""
-        return sorted(each["text"] for each in self("list", "lessons", "--json").json["lessons"])
-
-    def learn(self, number: int) -> str:
-        """Learn a lesson, and return its text."""
-        text = f"Host {number} takes 60s to start"
-        self("add", "lesson", text, "--category", "timing", "--service", f"host{number}")
-        return text
+def start_sync(device: CommandDevice) -> subprocess.Popen[bytes]:
+    """Start a sync in a process group of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "commonplace", "sync"],
+        env=clean_environment(device.home, **device.variables),
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 @pytest.fixture
@@ -69,36 +41,35 @@ def remote(tmp_path: Path) -> SlowRemote:
 @pytest.fixture
 async def devices(
     knowledge_databases: DatabaseStock, command_server: CommandServer, tmp_path: Path, remote: SlowRemote
-) -> AsyncIterator[list[Device]]:
+) -> AsyncIterator[list[CommandDevice]]:
     """Two homes that sync over the remote."""
     async with AsyncExitStack() as stack:
-        made: list[Device] = []
+        made: list[CommandDevice] = []
         for name in ("laptop", "desktop"):
             database = await stack.enter_async_context(knowledge_databases.lend())
             command = CommandLine(tmp_path, tmp_path / name, command_server)
-            made.append(Device(command, database.url, remote))
+            made.append(CommandDevice(command, database.url, **remote.variables))
         laptop, desktop = made
         laptop("sync", "init", remote.address, "--name", "laptop")
         desktop("sync", "join", remote.address, "--name", "desktop")
         yield made
 
 
-@pytest.mark.parametrize("kills_git", [True, False], ids=["with git", "without git"])
 def test_a_kill_at_any_call_of_the_remote_loses_nothing(
-    devices: list[Device], remote: SlowRemote, *, kills_git: bool
+    devices: list[CommandDevice], remote: SlowRemote
 ) -> None:
-    """And does nothing twice, whether git dies with the sync or goes on without it."""
+    """And does nothing twice, whether git dies with the sync, as at odd calls, or goes on without it."""
     laptop, desktop = devices
     texts: list[str] = []
     for call in count(1):
-        texts.append(laptop.learn(call))
+        texts.append(laptop.learn(f"host{call}"))
         step = remote.calls + call
         with remote.hanging(at=step):
-            process = laptop.start_sync()
+            process = start_sync(laptop)
             wait_until(lambda: process.poll() is not None or remote.calls == step, what=f"call {call}")  # noqa: B023
             has_ended = process.poll() is not None
             if not has_ended:
-                os.killpg(process.pid, signal.SIGKILL) if kills_git else process.kill()
+                os.killpg(process.pid, signal.SIGKILL) if call % 2 else process.kill()
             process.wait(DEADLINE_S)
         if has_ended:
             break
@@ -109,10 +80,10 @@ def test_a_kill_at_any_call_of_the_remote_loses_nothing(
     assert "Nothing new." in laptop("sync").out
 
 
-def test_two_syncs_at_once_do_it_once(devices: list[Device]) -> None:
+def test_two_syncs_at_once_do_it_once(devices: list[CommandDevice]) -> None:
     """One waits for the other."""
     laptop, desktop = devices
-    text = laptop.learn(1)
+    text = laptop.learn("host1")
     with ThreadPoolExecutor(2) as threads:
         runs = [threads.submit(laptop, "sync") for _ in range(2)]
         outputs = sorted(each.result().out for each in runs)

@@ -111,8 +111,7 @@ async def _install(
     if not dry_run:
         make_directory(home)
         if scope is InstallScope.PROJECT and butler is None:
-            hints.append(await _sync_projects(chosen))
-            Projects(home).prepare(Path.cwd())
+            hints.append(await _prepare_project(chosen))
         apply([*plan.notes, *plan.files])
         if service is None:
             hints.append(await _offer_model(host, asks=asks))
@@ -121,15 +120,28 @@ async def _install(
     return report(plan.files, host, scope, dry_run=dry_run, note="\n".join(filter(None, hints)))
 
 
-async def _sync_projects(chosen: Settings) -> str:
-    """Sync before a clone gets an id, which may be that of its project on another device; return a line if it fails."""
-    if not is_synced(chosen.home) or Projects(chosen.home).find(Path.cwd()) is not None:
-        return ""
+async def _prepare_project(chosen: Settings) -> str:
+    """Make this directory a project; in a home that syncs, return a line if the project could not be synced.
+
+    A sync before it finds the project of the clone on another device, and one after it tells the others of a new one.
+    """
+    projects, problem = Projects(chosen.home), ""
+    is_shared = is_synced(chosen.home) and projects.find(Path.cwd()) is None
+    if is_shared:
+        problem = await _sync_problem(chosen)
+    projects.prepare(Path.cwd())
+    if is_shared and not problem:
+        problem = await _sync_problem(chosen)
+    return f"Not synced, so projects of your other devices may be missing here: {problem}" if problem else ""
+
+
+async def _sync_problem(chosen: Settings) -> str:
+    """Sync, and return why that failed; an empty text if it did not."""
     try:
         async with SyncedHome.open(chosen) as home:
             await home.sync()
     except CommonplaceError as error:
-        return f"Not synced, so projects of your other devices may be missing here: {error}"
+        return str(error)
     return ""
 
 
