@@ -23,10 +23,12 @@ from commonplace.core.errors import (
 )
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
+from commonplace.projects import Projects
 from commonplace.services.opening import OpenedMemories
 from commonplace.services.sync.carriers.carrier import Carrier
 from commonplace.services.sync.carriers.targets import SyncTarget, carrier_at
 from commonplace.services.sync.changes import Fields
+from commonplace.services.sync.clones import distant_ids, settle_clones
 from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.keys import (
     DeviceKey,
@@ -148,6 +150,7 @@ class SyncedHome:
         self._settings = settings
         self._state = state
         self._clock = clock
+        self._projects = Projects(settings.home)
         self._device_key = DeviceKey.from_bytes(self._own(_DEVICE_KEY))
         token_file = self._own(_TOKEN_FILE).decode()
         self._target = SyncTarget(
@@ -209,8 +212,10 @@ class SyncedHome:
             StorageError: The target, the state or a memory cannot be used; what was done before stays done.
         """
         try:
-            async with self._reading(knowledge, deletes_many=deletes_many) as replica:
-                report = await self._syncing(replica).run()
+            async with self._opened(knowledge) as opened:
+                known = distant_ids(self._projects)
+                report = await self._syncing(self._replica(opened, deletes_many=deletes_many)).run()
+                await settle_clones(self._projects, opened.knowledge(), known)
         except CommonplaceError as error:
             self._note_failure(str(error))
             raise
@@ -231,8 +236,8 @@ class SyncedHome:
             StorageError: The target, the state or a memory cannot be used; the home still syncs.
         """
         if not only_here:
-            async with self._reading() as replica:
-                await self._syncing(replica).leave()
+            async with self._opened() as opened:
+                await self._syncing(self._replica(opened)).leave()
         self._state.close()
         forget_sync(self._settings.home)
 
@@ -276,16 +281,16 @@ class SyncedHome:
         await asyncio.to_thread(self._state.compact)
 
     @asynccontextmanager
-    async def _reading(
-        self, knowledge: KnowledgeMemory | None = None, *, deletes_many: bool = False
-    ) -> AsyncGenerator[Replica]:
+    async def _opened(self, knowledge: KnowledgeMemory | None = None) -> AsyncGenerator[OpenedMemories]:
         """Open the memories of the home."""
         async with AsyncExitStack() as stack:
-            opened = await OpenedMemories.open(
+            yield await OpenedMemories.open(
                 stack, self._settings, knowledge=knowledge, besides=("workspace",)
             )
-            replica: Replica = HomeReplica(opened, self._settings)
-            yield replica if deletes_many else _Guarded(replica, self._state)
+
+    def _replica(self, opened: OpenedMemories, *, deletes_many: bool = False) -> Replica:
+        replica: Replica = HomeReplica(opened, self._settings)
+        return replica if deletes_many else _Guarded(replica, self._state)
 
     def _syncing(self, replica: Replica) -> Syncing:
         return Syncing(
