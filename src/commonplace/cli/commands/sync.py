@@ -160,7 +160,8 @@ async def _begin(
 
     def text(out: Console) -> None:
         out.print(f"This device, {shown(device)}, syncs with {shown(target.address)} now.")
-        _print_report(out, report)
+        if report.is_news or report.problems:
+            _print_report(out, report)
         if is_new:
             out.print(
                 "On each other device, run `commonplace sync join` with this target and the passphrase."
