@@ -55,6 +55,7 @@ async def devices(
         yield made
 
 
+@pytest.mark.long
 def test_a_kill_at_any_call_of_the_remote_loses_nothing(
     devices: list[CommandDevice], remote: SlowRemote
 ) -> None:

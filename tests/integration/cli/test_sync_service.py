@@ -78,6 +78,7 @@ def sync(*devices: CommandDevice) -> None:
         each("sync")
 
 
+@pytest.mark.long
 def test_three_homes_are_the_same_over_a_service(
     devices: list[CommandDevice], carrier: CommandDevice, tmp_path: Path
 ) -> None:

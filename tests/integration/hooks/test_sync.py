@@ -131,6 +131,7 @@ def begin(machines: list[Machine], target: str, tmp_path: Path) -> None:
         assert done.status == 0, done.err
 
 
+@pytest.mark.long
 def test_what_a_session_learned_reaches_the_other_machine(
     machines: list[Machine], target: str, tmp_path: Path
 ) -> None:
