@@ -71,10 +71,10 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Answers with text when an event is set."""
+    """Answers with text or a call when an event is set."""
 
     until: threading.Event
-    text: str
+    answer: str | Calls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,9 +221,9 @@ class _Handler(BaseHTTPRequestHandler):
             case Hangs():
                 self.server.script.stopped.wait()
                 self.close_connection = True
-            case Waits(until=event, text=text):
+            case Waits(until=event, answer=answer):
                 assert event.wait(DEADLINE_S), "the event was never set"
-                self._answer(Says(text), request)
+                self._answer(Says(answer) if isinstance(answer, str) else answer, request)
             case Cuts(midway=midway):
                 self._cut(midway=midway)
             case Garbles(body=text, content_type=content_type):

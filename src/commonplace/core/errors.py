@@ -7,6 +7,7 @@
     │   └── ConflictError                   a change that the present state does not allow
     │       └── UndoRefusedError            a change that can no longer be undone
     ├── NotFoundError (LookupError)         no item has this id
+    │   ├── HomeMissingError                no device has begun a home at a target of sync
     │   └── SupersededError                 another fact has replaced the fact
     ├── TenantUnsetError                    no tenant is set
     ├── ClaimLostError                      another process runs the same request
@@ -127,6 +128,22 @@ class NotFoundError(CommonplaceError, LookupError):
         self.kind = kind
         self.key = key
         super().__init__(f"no {kind} with id {quoted(key)}")
+
+
+class HomeMissingError(NotFoundError):
+    """A target of sync has no home that a device could join.
+
+    Args:
+        key: The address of the target.
+    """
+
+    def __init__(self, key: str) -> None:
+        super().__init__("home", key)
+        CommonplaceError.__init__(
+            self,
+            f"there is no home at {key} yet: wait until its files have arrived here, or run `commonplace sync init` "
+            "if this is the first device",
+        )
 
 
 class SupersededError(NotFoundError):

@@ -185,6 +185,10 @@ class Projects:
         """Return the projects of other devices that this home does not have, by name."""
         return sorted(self._file.read().elsewhere.values(), key=lambda each: (each.name, each.id))
 
+    def clones_of(self, ids: Collection[str]) -> list[tuple[Project, DistantProject]]:
+        """Return the clones of these projects of other devices that began before this home knew them."""
+        return self._file.read().clones_of(ids)
+
     def shared(self) -> list[DistantProject]:
         """Return the projects that all devices may know, as they know them, by id.
 

@@ -99,6 +99,20 @@ class RegistryContents:
             return None
         return alike.get(owners.pop()) or alike[min(alike)]
 
+    def clones_of(self, ids: Collection[str]) -> list[tuple[Project, DistantProject]]:
+        """Return the projects that would have got the identity of one of these projects, had it been known.
+
+        Projects that are off or use the memory of another project are left out.
+        """
+        pairs: list[tuple[Project, DistantProject]] = []
+        for each in self.projects.values():
+            others = {key: other for key, other in self.projects.items() if key != each.id}
+            distant = replace(self, projects=others).counterpart(each.clues)
+            is_own = not each.inner and not each.is_off and each.merged_into is None
+            if is_own and distant is not None and distant.id in ids:
+                pairs.append((each, distant))
+        return pairs
+
     def alike(self, project: Project) -> tuple[str, ...]:
         """Return the ids of other projects whose clues agree with those of a project."""
         own = [

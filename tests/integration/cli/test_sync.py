@@ -8,6 +8,8 @@ import pytest
 from support.commands import CommandLine, Done
 from support.database_stock import DatabaseStock
 
+SECRET = "correct horse battery staple"
+
 pytestmark = pytest.mark.requirement("SYN-11.1")
 
 
@@ -38,7 +40,9 @@ async def test_two_machines_share_their_memories(
         assert "does not sync" in laptop("sync").err
         laptop("add", "lesson", "Takes 60s to start", "--category", "timing", "--service", "jellyfin")
         begun = laptop("sync", "init", carried, "--name", "laptop", "--passphrase-file", str(secret))
-        assert "1 change of this device" in begun.out, begun.err
+        assert "This device, laptop, syncs with " in begun.out, begun.err
+        assert "1 change of this device, 1 file sent" in begun.out
+        assert "run `commonplace sync join` with this target" in begun.out
         again = laptop("sync", "init", carried, "--passphrase-file", str(secret))
         assert (again.status, "syncs already" in again.err) == (1, True)
         wrong = desktop("sync", "join", carried, "--passphrase-file", str(new))
@@ -71,3 +75,36 @@ async def test_two_machines_share_their_memories(
         assert "revoked" in laptop("sync", "status").out
         assert "memories stay" in laptop("sync", "leave").out
         assert "Takes 60s to start" in laptop("list", "lessons").out
+
+
+@pytest.mark.requirement("SYN-16.1")
+@pytest.mark.parametrize(
+    ("verb", "target", "passphrase", "error"),
+    [
+        ("init", "carried", "short", "at least 12 characters"),
+        ("join", "nowhere", SECRET, "there is no home at {directory}/nowhere yet: wait until its files"),
+        ("init", "file", SECRET, "the folder {directory}/file cannot be used: Not a directory"),
+        ("join", "file", SECRET, "the folder {directory}/file cannot be used: Not a directory"),
+        ("init", "/proc/nowhere", SECRET, "the folder /proc/nowhere cannot be used: No such file"),
+        ("init", "git+nowhere", SECRET, "'{directory}/nowhere' does not appear to be a git repository"),
+        ("init", "https://localhost:9", SECRET, "--token-file: expected a file with the token"),
+        ("init", "ftp://example.com/files", SECRET, "target: expected an absolute path of a folder, a Git"),
+    ],
+)
+def test_a_target_that_is_none_is_one_clear_line(
+    commonplace: CommandLine, verb: str, target: str, passphrase: str, error: str
+) -> None:
+    """And the home does not sync then, so the command can be repeated."""
+    (commonplace.directory / "file").touch()
+    done = commonplace("sync", verb, target, stdin=f"{passphrase}\n".encode())
+    assert done.status == 1
+    assert error.format(directory=commonplace.directory) in done.err
+    assert len(done.err.splitlines()) == 1
+    assert "does not sync" in commonplace("sync", "status").err
+
+
+@pytest.mark.requirement("SYN-16.1")
+def test_a_file_without_a_passphrase_is_named(commonplace: CommandLine) -> None:
+    """By the option that named it."""
+    done = commonplace("sync", "init", "carried", "--passphrase-file", "nowhere")
+    assert (done.status, "--passphrase-file: expected a readable file" in done.err) == (1, True)

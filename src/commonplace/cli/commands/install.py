@@ -23,8 +23,8 @@ from commonplace.cli.frame.command import Answer, commands, show
 from commonplace.cli.frame.output import DryRunOption
 from commonplace.cli.frame.question import confirmed
 from commonplace.cli.frame.run import run
-from commonplace.core.errors import InvalidInputError
-from commonplace.core.settings import load_settings
+from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.core.settings import Settings, load_settings
 from commonplace.hosts.install.files import FileChange, apply
 from commonplace.hosts.install.install_record import make_directory
 from commonplace.hosts.install.installation import (
@@ -38,6 +38,7 @@ from commonplace.hosts.resident import client
 from commonplace.llm import can_consolidate
 from commonplace.mcp.protocol.profiles import Profile
 from commonplace.projects import Projects
+from commonplace.services.sync.home import SyncedHome, is_synced
 from commonplace.services.team_client import TeamClient
 
 app = typer.Typer(add_completion=False)
@@ -95,7 +96,8 @@ async def _install(
             "--butler", f"no butler, because the plugin of {host.title} uses the project", butler
         )
     # Like the hooks, ignore a commonplace.toml in the current directory: it must not move the memories.
-    home = load_settings(read_current_directory=False).settings.home
+    chosen = load_settings(read_current_directory=False).settings
+    home = chosen.home
     files = _files(host, scope)
     ours = ours_of(
         commonplace_command(),
@@ -109,13 +111,38 @@ async def _install(
     if not dry_run:
         make_directory(home)
         if scope is InstallScope.PROJECT and butler is None:
-            Projects(home).prepare(Path.cwd())
+            hints.append(await _prepare_project(chosen))
         apply([*plan.notes, *plan.files])
         if service is None:
             hints.append(await _offer_model(host, asks=asks))
             hints += [await offer_source(path, asks=asks) for path in not_followed(host, home)]
         hints.append(STARTED if client.prepare({"--server": service.url} if service else {}) else "")
     return report(plan.files, host, scope, dry_run=dry_run, note="\n".join(filter(None, hints)))
+
+
+async def _prepare_project(chosen: Settings) -> str:
+    """Make this directory a project; in a home that syncs, return a line if the project could not be synced.
+
+    A sync before it finds the project of the clone on another device, and one after it tells the others of a new one.
+    """
+    projects, problem = Projects(chosen.home), ""
+    is_shared = is_synced(chosen.home) and projects.find(Path.cwd()) is None
+    if is_shared:
+        problem = await _sync_problem(chosen)
+    projects.prepare(Path.cwd())
+    if is_shared and not problem:
+        problem = await _sync_problem(chosen)
+    return f"Not synced, so projects of your other devices may be missing here: {problem}" if problem else ""
+
+
+async def _sync_problem(chosen: Settings) -> str:
+    """Sync, and return why that failed; an empty text if it did not."""
+    try:
+        async with SyncedHome.open(chosen) as home:
+            await home.sync()
+    except CommonplaceError as error:
+        return str(error)
+    return ""
 
 
 def _files(host: AgentHost, scope: InstallScope) -> list[SettingsFile]:

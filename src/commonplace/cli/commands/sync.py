@@ -162,8 +162,21 @@ async def _begin(
     chosen = settings()
     target = SyncTarget(address=_absolute(address), token_file=token_file and _path(token_file))
     passphrase = _line_of(passphrase_file) if passphrase_file else _asked(is_new=is_new)
-    await begin(chosen, target, passphrase=passphrase, name=name or platform.node() or "device")  # type: ignore[misc]
-    return await _once(chosen)
+    device = name or platform.node() or "device"
+    await begin(chosen, target, passphrase=passphrase, name=device)  # type: ignore[misc]
+    async with SyncedHome.open(chosen) as home:
+        report = await home.sync()
+
+    def text(out: Console) -> None:
+        out.print(f"This device, {shown(device)}, syncs with {shown(target.address)} now.")
+        if report.is_news or report.problems:
+            _print_report(out, report)
+        if is_new:
+            out.print(
+                "On each other device, run `commonplace sync join` with this target and the passphrase."
+            )
+
+    return Answer(asdict(report), text)
 
 
 async def _once(chosen: Settings, *, deletes_many: bool = False) -> Answer:
@@ -199,7 +212,7 @@ def _line_of(file: Path) -> str:
     try:
         return file.expanduser().read_text(encoding="utf-8").splitlines()[0].strip()
     except (OSError, UnicodeDecodeError, IndexError) as error:
-        raise InvalidInputError("file", "a readable file with one line", str(file)) from error
+        raise InvalidInputError("--passphrase-file", "a readable file with one line", str(file)) from error
 
 
 def _asked(*, is_new: bool) -> str:

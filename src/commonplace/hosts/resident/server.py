@@ -26,12 +26,11 @@ from commonplace.hosts.hooks.session_hooks import note_end, session_start, sweep
 from commonplace.hosts.install.output import CLAUDE_CODE, rendered
 from commonplace.hosts.resident.client import DEADLINES_S, MAX_INPUT_BYTES, PREPARE
 from commonplace.hosts.resident.resident_socket import ResidentSocket
-from commonplace.hosts.resident.upkeep import BackgroundConsolidation
+from commonplace.hosts.resident.upkeep import BackgroundConsolidation, BackgroundSync
 from commonplace.hosts.resident.watch import Watch
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.reranker import reranker_of
 from commonplace.services.background.following import read_followed
-from commonplace.services.sync.background import sync_in_background
 from commonplace.services.team_client import TeamClient
 
 MAX_REQUEST_BYTES: Final = 2 * MAX_INPUT_BYTES
@@ -129,7 +128,8 @@ class Resident:
         self._build = build
         self._settings = settings
         self._memory = memory
-        self._consolidation = BackgroundConsolidation(settings, memory)
+        self._syncs = BackgroundSync(settings, memory)
+        self._consolidation = BackgroundConsolidation(settings, memory, after=self._sync_later)
         self._watch = Watch(lambda call: self._begin_behind(self._learn(call)))
         self._used_at = time.monotonic()
         self._answers: set[asyncio.Task[Any]] = set()
@@ -293,7 +293,10 @@ class Resident:
 
     async def _sync(self) -> None:
         if self._needs_memory:
-            await sync_in_background(self._settings, self._memory)
+            await self._syncs.run()
+
+    def _sync_later(self) -> None:
+        self._begin_behind(self._sync())
 
     def _consolidate(self) -> None:
         if self._needs_memory:

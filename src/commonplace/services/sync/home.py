@@ -5,7 +5,6 @@ sync.
 """
 
 import asyncio
-import json
 import os
 import shutil
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
@@ -14,17 +13,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Self
 
-from commonplace.core.clock import Clock, format_timestamp, parse_timestamp, utc_now
+from commonplace.core.clock import Clock, utc_now
 from commonplace.core.directories import make_directories
-from commonplace.core.errors import CommonplaceError, ConflictError, NotFoundError, StorageError, SyncError
+from commonplace.core.errors import (
+    CommonplaceError,
+    ConflictError,
+    HomeMissingError,
+    NotFoundError,
+    StorageError,
+    SyncError,
+)
 from commonplace.core.settings import Settings
 from commonplace.core.urls import mask_url, without_logins
 from commonplace.knowledge import KnowledgeMemory
+from commonplace.projects import Projects
 from commonplace.services.opening import OpenedMemories
 from commonplace.services.sync import disputes
 from commonplace.services.sync.carriers.carrier import Carrier
 from commonplace.services.sync.carriers.targets import SyncTarget, carrier_at
 from commonplace.services.sync.changes import Fields
+from commonplace.services.sync.clones import distant_ids, settle_clones
 from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.keys import (
     DeviceKey,
@@ -99,13 +107,13 @@ async def join_home(settings: Settings, target: SyncTarget, *, passphrase: str, 
     """Make this home one of the devices of the home at a target; for arguments and errors see :func:`create_home`.
 
     Raises:
-        NotFoundError: There is no home at the target.
+        HomeMissingError: There is no home at the target.
         SyncFileError: Its key cannot be read.
     """
     carrier = _carrier_of_new(settings.home, target)
     document = await asyncio.to_thread(carrier.get, HOME_KEY_FILE)
     if document is None:
-        raise NotFoundError("home", target.address)
+        raise HomeMissingError(target.address)
     home_key = await asyncio.to_thread(unwrapped, document, passphrase)
     await _begin(settings.home, target, carrier, home_key, name)
 
@@ -150,6 +158,7 @@ class SyncedHome:
         self._settings = settings
         self._state = state
         self._clock = clock
+        self._projects = Projects(settings.home)
         self._device_key = DeviceKey.from_bytes(self._own(_DEVICE_KEY))
         token_file = self._own(_TOKEN_FILE).decode()
         self._target = SyncTarget(
@@ -299,13 +308,15 @@ class SyncedHome:
     async def _reading(
         self, knowledge: KnowledgeMemory | None = None, *, deletes_many: bool = False
     ) -> AsyncGenerator[Replica]:
-        """Open the memories of the home; after a sync, they follow the merges that arrived with it."""
+        """Open the memories of the home; after a sync, clones and memories follow what arrived with it."""
         async with AsyncExitStack() as stack:
             opened = await OpenedMemories.open(
                 stack, self._settings, knowledge=knowledge, besides=("workspace",)
             )
+            known = distant_ids(self._projects)
             replica = HomeReplica(opened, self._settings)
             yield replica if deletes_many else _Guarded(replica, self._state)
+            await settle_clones(self._projects, opened.knowledge(), known)
             await replica.follow_merges()
 
     def _syncing(self, replica: Replica) -> Syncing:
@@ -331,24 +342,17 @@ class SyncedHome:
 
     def _last(self) -> LastSync | None:
         document = self._state.own(_LAST)
-        if not document:
-            return None
-        values = json.loads(document)
-        return LastSync(at=parse_timestamp(values["at"]), problems=values["problems"])
+        return LastSync.from_json(document) if document else None
 
     def _failure(self) -> SyncFailure | None:
         document = self._state.own(_FAILURE)
-        if not document:
-            return None
-        values = json.loads(document)
-        return SyncFailure(since=parse_timestamp(values["since"]), error=values["error"])
+        return SyncFailure.from_json(document) if document else None
 
     def _note_success(self, report: SyncReport) -> None:
         """Note when a sync worked, and its news; a sync without news writes nothing."""
         now, before = self._clock(), self._last()
         if report.is_news or before is None or list(report.problems) != list(before.problems):
-            last = {"at": format_timestamp(now), "problems": list(report.problems)}
-            self._state.keep_own({_LAST: json.dumps(last).encode()})
+            self._state.keep_own({_LAST: LastSync(at=now, problems=report.problems).to_json()})
         if self._failure() is not None:
             self._state.keep_own({_FAILURE: b""})
         with suppress(OSError):
@@ -359,8 +363,7 @@ class SyncedHome:
         before = self._failure()
         if before is None or before.error != error:
             since = self._clock() if before is None else before.since
-            failure = {"since": format_timestamp(since), "error": error}
-            self._state.keep_own({_FAILURE: json.dumps(failure).encode()})
+            self._state.keep_own({_FAILURE: SyncFailure(since=since, error=error).to_json()})
 
 
 async def read_status(settings: Settings) -> SyncStatus | None:

@@ -45,7 +45,10 @@ def read_introduction(device: str, body: bytes, ring: KeyRing) -> KnownDevice:
     """
     home_key = ring.by_id(body[:ID_BYTES])
     if home_key is None:
-        raise SyncKeyError(f"the introduction of {device} is sealed with a key that has not arrived yet")
+        raise SyncKeyError(
+            f"the device {device} has a key of the home that has not arrived yet; if it began a home of its own here, "
+            "run `commonplace sync leave --here` on it, and join"
+        )
     sealed = body[ID_BYTES:]
     try:
         text = AESGCM(home_key.key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], device.encode())

@@ -1,9 +1,12 @@
 """What people see of sync: the devices, the last sync and its failure, and what waits."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Self
 
+from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.text import plural
 from commonplace.services.sync.device_files import Departure
 from commonplace.services.sync.erasures import ErasureStatus
@@ -23,6 +26,16 @@ class LastSync:
     at: datetime
     problems: Sequence[str]
 
+    def to_json(self) -> bytes:
+        """Return it as a JSON document."""
+        return json.dumps({"at": format_timestamp(self.at), "problems": list(self.problems)}).encode()
+
+    @classmethod
+    def from_json(cls, document: bytes) -> Self:
+        """Return it from a JSON document."""
+        values = json.loads(document)
+        return cls(at=parse_timestamp(values["at"]), problems=values["problems"])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncFailure:
@@ -35,6 +48,16 @@ class SyncFailure:
 
     since: datetime
     error: str
+
+    def to_json(self) -> bytes:
+        """Return it as a JSON document."""
+        return json.dumps({"since": format_timestamp(self.since), "error": self.error}).encode()
+
+    @classmethod
+    def from_json(cls, document: bytes) -> Self:
+        """Return it from a JSON document."""
+        values = json.loads(document)
+        return cls(since=parse_timestamp(values["since"]), error=values["error"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

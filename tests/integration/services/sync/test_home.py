@@ -27,15 +27,15 @@ from commonplace.services.sync.home import (
     FOLDER,
     JOINING,
     SyncedHome,
-    SyncStatus,
     create_home,
     is_synced,
     join_home,
 )
 from commonplace.services.sync.state import FILE
+from commonplace.services.sync.status import SyncStatus
 from commonplace.services.sync.syncing import SyncReport
 from support.database_stock import DatabaseStock
-from support.git_repositories import repository
+from support.git_repositories import clone, repository
 from support.service import open_memories
 
 pytestmark = pytest.mark.requirement("SYN-11.1")
@@ -64,6 +64,22 @@ class Home:
         """Leave the target."""
         async with SyncedHome.open(self.settings) as home:
             await home.leave()
+
+    @property
+    def projects(self) -> Projects:
+        """The projects of the home."""
+        return Projects(self.settings.home)
+
+    async def learn(self, directory: Path, content: str) -> None:
+        """Store a fact for the project of a directory."""
+        scope = self.projects.butler_at(directory)
+        await self.memories.knowledge.store_fact(
+            subject="staging", predicate=content, content=content, scope=scope
+        )
+
+    async def scopes(self) -> set[str]:
+        """The scopes of the current facts."""
+        return {each.scope for each in await self.memories.knowledge.lists.facts(validity=Validity.ACTIVE)}
 
     async def facts(self) -> list[str]:
         """The texts of the current facts."""
@@ -242,8 +258,12 @@ async def test_a_target_that_cannot_be_reached(
     with caplog.at_level(logging.INFO):
         await sync_in_background(laptop.settings, laptop.memories.knowledge)
     assert "not synced" in caplog.text
+    failure = (await laptop.status()).failure
+    assert failure is not None
+    assert "Not a directory" in failure.error
     put_back(target)
     await sync_in_background(laptop.settings, laptop.memories.knowledge)
+    assert (await laptop.status()).failure is None
     await server.sync()
     assert await server.facts() == ["Munich"]
 
@@ -349,3 +369,70 @@ def test_an_erasure_of_the_default_tenant_is_one_of_the_installation() -> None:
     assert whole_tenant("default").is_of_installation
     assert not whole_tenant("other").is_of_installation
     assert Selection(by=By.SUBJECT, value="Ada").is_of_installation
+
+
+@pytest.fixture
+def clones(tmp_path: Path) -> list[Path]:
+    """A clone of one repository for each home."""
+    origin = repository(tmp_path / "origin")
+    return [
+        clone(origin, tmp_path / name, remote="https://example.com/shop.git") for name in ("one", "other")
+    ]
+
+
+@pytest.mark.requirement("SYN-10.1")
+async def test_a_clone_without_memories_uses_its_project_on_the_other_device(
+    homes: list[Home], target: SyncTarget, clones: list[Path]
+) -> None:
+    """Though its first session began before the sync; what a server of that session still stores moves too."""
+    laptop, server = homes
+    await shared(homes, target)
+    await laptop.learn(clones[0], "The infra team owns it")
+    own = server.projects.butler_at(clones[1])
+    for home in (laptop, server):
+        await home.sync()
+    project = laptop.projects.butler_at(clones[0])
+    assert server.projects.butler_at(clones[1]) == project != own
+    await server.memories.knowledge.store_fact(
+        subject="staging", predicate="port", content="It listens on 5433", scope=own
+    )
+    for home in (server, server, laptop):
+        assert not (await home.sync()).problems
+    assert await laptop.facts() == await server.facts() == ["It listens on 5433", "The infra team owns it"]
+    assert await laptop.scopes() == await server.scopes() == {project}
+    assert [each.id for each in laptop.projects.shared()] == [project]
+
+
+@pytest.mark.requirement("SYN-10.1")
+async def test_two_clones_without_memories_agree_on_one_id(
+    homes: list[Home], target: SyncTarget, clones: list[Path]
+) -> None:
+    """Whichever device syncs first; the smaller id stays."""
+    laptop, server = homes
+    await shared(homes, target)
+    ids = [home.projects.butler_at(place) for home, place in zip(homes, clones, strict=True)]
+    for home in (laptop, server, laptop, server):
+        assert not (await home.sync()).problems
+    assert [home.projects.butler_at(place) for home, place in zip(homes, clones, strict=True)] == [
+        min(ids)
+    ] * 2
+
+
+@pytest.mark.requirement("SYN-10.1")
+async def test_a_clone_with_memories_waits_for_a_person(
+    homes: list[Home], target: SyncTarget, clones: list[Path]
+) -> None:
+    """And one that a person has separated stays so."""
+    laptop, server = homes
+    await shared(homes, target)
+    await laptop.learn(clones[0], "The infra team owns it")
+    await server.learn(clones[1], "It listens on 5433")
+    for home in (laptop, server, laptop):
+        await home.sync()
+    own = server.projects.butler_at(clones[1])
+    assert own != laptop.projects.butler_at(clones[0])
+    for fact in await server.memories.knowledge.lists.facts(validity=Validity.ACTIVE):
+        if fact.scope == own:
+            await server.memories.knowledge.forget("fact", fact.id)
+    await server.sync()
+    assert server.projects.butler_at(clones[1]) == own

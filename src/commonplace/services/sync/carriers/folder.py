@@ -68,4 +68,5 @@ class FolderCarrier(OneByOne):
         try:
             yield
         except OSError as error:
-            raise StorageUnavailableError(f"the folder {self._folder} cannot be used: {error}") from error
+            reason = error.strerror or error
+            raise StorageUnavailableError(f"the folder {self._folder} cannot be used: {reason}") from error

@@ -8,10 +8,11 @@ remotes refuse that, such as GitLab for the first branch of a repository; there,
 
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Final
@@ -34,6 +35,15 @@ MOST_BYTES: Final = 8_000_000
 
 _WHO: Final = "commonplace"
 _REJECTION: Final = re.compile(r"\[(remote )?rejected\]|stale info|cannot lock ref")
+_PASSWORD: Final = re.compile(
+    r"could not read (Username|Password)|Authentication failed|Permission denied \("
+)
+_NO_QUESTION: Final = (
+    "Sync asks nobody for a password: use an SSH key, or store the password with a Git credential helper"
+)
+_DAMAGED: Final = re.compile(r"\.lock': File exists|corrupt|(bad|missing) object|not a git repository: ")
+"""What git says of a repository in which another git was killed."""
+
 _NO_BLOB: Final = "0" * 40
 _CONFIG: Final = ("-c", "commit.gpgSign=false", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0")
 
@@ -130,9 +140,7 @@ class GitCarrier:
                     raise _RefusalError(str(error)) from error
             else:
                 return
-        raise StorageUnavailableError(
-            f"{self._shown()}: other devices push all the time, so this one could not"
-        )
+        raise self._refused()
 
     def _with(self, commit: str | None, files: Mapping[str, bytes]) -> str | None:
         """Return a commit with files, but for those that are there; ``None`` if all are."""
@@ -233,7 +241,18 @@ class GitCarrier:
         lines = without_logins(output.replace(self._remote, self._shown())).splitlines()
         if command[0] == "push" and (rejection := [each for each in lines if _REJECTION.search(each)]):
             raise _PushRejectedError(rejection[-1].strip())
-        raise StorageUnavailableError(f"{self._shown()}: {lines[-1] if lines else 'git failed'}")
+        if _DAMAGED.search(output) and str(self._repository) in output:
+            shutil.rmtree(self._repository, ignore_errors=True)
+            raise StorageUnavailableError(
+                f"{self._repository} was damaged, as by a kill of git, and is deleted; the next sync fetches it again"
+            )
+        raise StorageUnavailableError(f"{self._shown()}: {_reason(lines)}")
+
+    def _refused(self) -> StorageUnavailableError:
+        return StorageUnavailableError(
+            f"{self._shown()} refused {MOST_TRIES} pushes: other devices push all the time, or a killed push left the "
+            f"file {BRANCH}.lock there, which you can delete"
+        )
 
     def _shown(self) -> str:
         """Return the remote without a password or token."""
@@ -252,6 +271,16 @@ def _groups(files: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
         yield group
 
 
+def _reason(output: Sequence[str]) -> str:
+    """Return the line in which git says why it failed: the fatal one, or the one of ssh before it."""
+    lines = [line for line in output if line.strip()] or ["git failed"]
+    fatal = next((place for place, line in enumerate(lines) if line.startswith("fatal:")), len(lines) - 1)
+    if fatal and "Could not read from remote repository" in lines[fatal]:
+        fatal -= 1
+    line = lines[fatal].removeprefix("fatal: ")
+    return f"{line.rstrip('.')}. {_NO_QUESTION}" if _PASSWORD.search(line) else line
+
+
 def _environ() -> dict[str, str]:
     """Return an environment in which git asks nobody and names nobody."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -261,4 +290,5 @@ def _environ() -> dict[str, str]:
         for role in ("AUTHOR", "COMMITTER")
         for part, value in (("NAME", _WHO), ("EMAIL", ""), ("DATE", "@0 +0000"))
     }
-    return {**inherited, **who, "GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": ssh, "LC_ALL": "C"}
+    silent = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "GCM_INTERACTIVE": "never"}
+    return {**inherited, **who, **silent, "GIT_SSH_COMMAND": ssh, "LC_ALL": "C"}
