@@ -98,7 +98,8 @@ class Exchange:
             now = _fields(kind, row)
             if now not in (seen, fields):
                 raise ConflictError("name", f"The {kind} changed here meanwhile.", name)
-            if now == fields and not others:
+            is_hidden_episode = kind is ExchangeKind.EPISODE and fields is None  # It may have expired.
+            if now == fields and not others and not is_hidden_episode:
                 return now
             if fields is None:
                 await self._drop(sql, kind, name, others)
@@ -164,7 +165,7 @@ class Exchange:
             case ExchangeKind.ENTITY:
                 await drop_entity(sql, UUID(name))
             case ExchangeKind.EPISODE:
-                await sql.forget_episode(id=UUID(name), now=self._session.clock())
+                await sql.drop_episode(id=UUID(name))
             case ExchangeKind.FACT:
                 await drop_fact(sql, UUID(name), others)
             case ExchangeKind.RULE:

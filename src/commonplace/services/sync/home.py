@@ -24,6 +24,7 @@ from commonplace.services.sync.carriers.carrier import Carrier
 from commonplace.services.sync.carriers.targets import SyncTarget, carrier_at
 from commonplace.services.sync.changes import Fields
 from commonplace.services.sync.erasures import ErasureStatus, Key
+from commonplace.services.sync.finding import has_expired
 from commonplace.services.sync.keys import (
     DeviceKey,
     new_home_key,
@@ -308,7 +309,7 @@ class SyncedHome:
                 stack, self._settings, knowledge=knowledge, besides=("workspace",)
             )
             replica: Replica = HomeReplica(opened, self._settings)
-            yield replica if deletes_many else _Guarded(replica, self._state)
+            yield replica if deletes_many else _Guarded(replica, self._state, self._clock)
 
     def _syncing(self, replica: Replica) -> Syncing:
         return Syncing(
@@ -370,9 +371,10 @@ class _Nothing:
 class _Guarded:
     """A replica that does not tell others that most memories are gone: their database may be another one."""
 
-    def __init__(self, replica: Replica, state: SyncState) -> None:
+    def __init__(self, replica: Replica, state: SyncState, clock: Clock) -> None:
         self._replica = replica
         self._state = state
+        self._clock = clock
 
     async def prepare(self, writes: Sequence[tuple[Key, Fields | None]]) -> None:
         """Get the memories ready."""
@@ -395,7 +397,12 @@ class _Guarded:
             SyncError: Most memories are gone since the last sync.
         """
         rows = await self._replica.read()
-        before = [key for key, fields in self._state.seen_fields().items() if fields is not None]
+        now = self._clock()
+        before = [
+            key
+            for key, fields in self._state.seen_fields().items()
+            if fields is not None and not has_expired(fields, now)
+        ]
         missing = sum(key not in rows for key in before)
         if missing > FEW and missing > len(before) / 2:
             raise SyncError(

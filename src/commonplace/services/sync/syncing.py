@@ -21,13 +21,18 @@ from commonplace.services.sync.chains import ChainReader, Intake
 from commonplace.services.sync.changes import Change, Fields
 from commonplace.services.sync.device_files import Departure
 from commonplace.services.sync.erasures import Key, erasure_change
-from commonplace.services.sync.finding import SeenMemory, change_of, shown_fields
+from commonplace.services.sync.finding import (
+    SeenMemory,
+    change_of,
+    is_edit_of,
+    is_passage_of_time,
+)
 from commonplace.services.sync.introductions import introduction_name, write_introduction
 from commonplace.services.sync.keys import DeviceKey
 from commonplace.services.sync.kinds import SyncKind
 from commonplace.services.sync.known_devices import KnownDevice
 from commonplace.services.sync.members import Members
-from commonplace.services.sync.merging import Merged, merged
+from commonplace.services.sync.pending_writes import PendingWrite, pending_write, shows
 from commonplace.services.sync.replica import Replica
 from commonplace.services.sync.sending import MOST_CHANGES, SNAPSHOT_AFTER, Sender
 from commonplace.services.sync.state import SyncState
@@ -267,12 +272,20 @@ class Syncing:
         keys = sorted(key for key in {*rows, *seen} if rows.get(key) != seen.get(key))
         waiting = set(self._state.pending()) if keys else set[Key]()
         changes: list[Change] = []
+        shown: dict[Key, SeenMemory] = {}
         for key in keys:
             before, now = self._state.seen(key), rows.get(key)
-            if key in waiting and self._finish_write(key, before, now):
+            if is_passage_of_time(key[0], now, before, self._now()):
+                shown[key] = replace(before, fields=now)
                 continue
+            if key in waiting:
+                before = self._seen_after_kill(key, before, now)
+                if now == before.fields:
+                    continue
             stamp = self._clock.tick(int(self._now().timestamp() * 1000))
             changes.append(change_of(*key, now, before, stamp))
+        if shown:
+            self._state.see(shown)
         if changes:
             states = {
                 (each.kind, each.name): SeenMemory(
@@ -283,14 +296,14 @@ class Syncing:
             self._state.record(changes, states)
         return len(changes)
 
-    def _finish_write(self, key: Key, before: SeenMemory, now: Fields | None) -> bool:
-        """Note a memory that was written just before a kill; return whether it was."""
-        heads = self._state.heads(key)
-        made = _seen_of(key, heads, merged(heads))
-        if not _shows(now, made.fields, before.fields):
-            return False
-        self._state.written({key: replace(made, fields=now)})
-        return True
+    def _seen_after_kill(self, key: Key, before: SeenMemory, now: Fields | None) -> SeenMemory:
+        """Return how a memory that waits was last seen: it may have been written just before a kill."""
+        made = pending_write(key, self._state.heads(key), before).made
+        if shows(now, made.fields, before.fields):
+            made = replace(made, fields=now)
+            self._state.written({key: made})
+            return made
+        return made if is_edit_of(now, made.fields, before.fields) else before
 
     def _take(self) -> tuple[AbstractSet[str], Intake]:
         """Take what the others have sent; return the names at the carrier, and what was taken."""
@@ -301,6 +314,13 @@ class Syncing:
             raise SyncError(_RESTORED)
         intake = reader.take_all(names)
         intake.problems[:0] = problems
+        lost = reader.lost_own_files(names)
+        if lost:
+            self._state.ask_for_snapshot()
+            numbers = ", ".join(map(str, lost))
+            intake.problems.append(
+                f"the target has lost files of this device ({numbers}); a snapshot replaces them"
+            )
         now = int(self._now().timestamp() * 1000)
         for change in intake.changes:
             self._clock.see(change.stamp, now)
@@ -341,7 +361,7 @@ class Syncing:
         return count, []
 
     async def _write_page(
-        self, page: Sequence["_PendingWrite"], left: list[tuple["_PendingWrite", str]]
+        self, page: Sequence[PendingWrite], left: list[tuple[PendingWrite, str]]
     ) -> int:
         """Write memories; add those that must wait to ``left``, and return the number of those that changed here."""
         await self._replica.prepare([(each.key, each.made.fields) for each in page])
@@ -360,18 +380,10 @@ class Syncing:
         self._state.written(states)
         return count
 
-    def _pending_write(self, key: Key) -> "_PendingWrite":
-        heads = self._state.heads(key)
-        state = merged(heads)
-        return _PendingWrite(
-            key=key,
-            made=_seen_of(key, heads, state),
-            before=self._state.seen(key),
-            others=[shown_fields(key[0], each.fields) for each in state.others if each.fields is not None],
-            by=state.by.stamp.device,
-        )
+    def _pending_write(self, key: Key) -> PendingWrite:
+        return pending_write(key, self._state.heads(key), self._state.seen(key))
 
-    async def _write_one(self, each: "_PendingWrite") -> SeenMemory:
+    async def _write_one(self, each: PendingWrite) -> SeenMemory:
         """Write a memory, in the name of the device whose change holds; return how it is seen then."""
         with self._acting_for(each.by):
             now = await self._replica.write(
@@ -382,49 +394,3 @@ class Syncing:
     def _acting_for(self, device: str) -> AbstractContextManager[object]:
         known = self._state.device(device)
         return request_context(actor=f"{ACTOR}:{known.name if known else device}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _PendingWrite:
-    """A memory that waits to be written here.
-
-    Attributes:
-        made: What the known changes make of it.
-        before: How it was last seen.
-        others: The fields of changes that lost.
-        by: The device whose change holds.
-    """
-
-    key: Key
-    made: SeenMemory
-    before: SeenMemory
-    others: Sequence[Fields]
-    by: str
-
-    @property
-    def is_same(self) -> bool:
-        """Whether the memory shows this state already, and nothing lost against it."""
-        return self.made.fields == self.before.fields and not self.others
-
-    @property
-    def place(self) -> tuple[bool, int, str]:
-        """The place in the order of writing."""
-        kind, name = self.key
-        return (self.made.fields is None, _ORDER.index(kind), name)
-
-
-_ORDER: Final = list(SyncKind)
-
-
-def _seen_of(key: Key, heads: Sequence[Change], state: Merged) -> SeenMemory:
-    """Return a memory as it is seen once its state is written."""
-    fields = None if state.fields is None else shown_fields(key[0], state.fields)
-    return SeenMemory(fields=fields, as_change=state.fields, versions=joined(each.versions for each in heads))
-
-
-def _shows(now: Fields | None, made: Fields | None, before: Fields | None) -> bool:
-    """Return whether a memory shows a state, but for fields that this release does not know."""
-    if now is None or made is None:
-        return now is made
-    later = made.keys() - now.keys() - (before or {}).keys()
-    return now == {name: value for name, value in made.items() if name not in later}
