@@ -218,6 +218,7 @@ class Year:
     async def _check(self, devices: Sequence[YearDevice]) -> None:
         """Exchange everything between some devices, and check the laws."""
         self.world.carrier.mend()
+        self.world.carrier.delay = timedelta()
         for _ in range(ROUNDS):
             reports = [await device.sync() for device in devices]
             if not any(each.is_news for each in reports):

@@ -93,7 +93,9 @@ class YearDevice:
             report = await self.syncing.run()
         except (Killed, StorageUnavailableError):
             self.restart()
+            self._forget_noted_key()
             raise
+        self.memories.unnoted_key = None
         model.end_sync(self.name, is_whole=is_plain and not report.problems)
         return report
 
@@ -117,8 +119,15 @@ class YearDevice:
         """Let the state grow no more, until the next start."""
         self.state._file.fill_disk()
 
+    def _forget_noted_key(self) -> None:
+        """Forget the memory that a sync wrote last if it also noted this before it failed."""
+        key = self.memories.unnoted_key
+        if key is not None and self.state.seen(key).fields == self.memories.shown(key):
+            self.memories.unnoted_key = None
+
     def _note(self, key: Key, before: Fields | None, after: Fields | None) -> None:
-        self.world.model.act(self.name, key, before, after)
+        is_doubtful = key == self.memories.unnoted_key
+        self.world.model.act(self.name, key, before, after, is_doubtful=is_doubtful)
 
     def _open(self) -> SyncState:
         state = SyncState(self.path)

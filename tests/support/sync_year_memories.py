@@ -24,6 +24,7 @@ class YearMemories:
         self.erased_keys: set[Key] = set()
         self.clock = clock
         self.step = step
+        self.unnoted_key: Key | None = None
         self.before_write: Callable[[Key], None] | None = None
 
     def shown(self, key: Key) -> Fields | None:
@@ -57,6 +58,7 @@ class YearMemories:
             self.rows.pop(key, None)
         else:
             self.rows[key] = fields
+        self.unnoted_key = key
         self.step("memories.write, after")
         return self.shown(key)
 

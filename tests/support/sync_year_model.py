@@ -75,7 +75,14 @@ class YearModel:
         self._lost: set[int] = set()
 
     def act(
-        self, device: str, key: Name, before: Row | None, after: Row | None, *, is_erasure: bool = False
+        self,
+        device: str,
+        key: Name,
+        before: Row | None,
+        after: Row | None,
+        *,
+        is_erasure: bool = False,
+        is_doubtful: bool = False,
     ) -> None:
         """Note an act of a person.
 
@@ -85,8 +92,11 @@ class YearModel:
             before: What it showed.
             after: What it shows now; ``None`` if it was forgotten.
             is_erasure: Whether it was erased.
+            is_doubtful: Whether a sync was killed just when it wrote this memory, so that it may not notice the act.
         """
         self._number += 1
+        if is_doubtful:
+            self._lost.add(self._number)
         view = self._views.setdefault(device, _View())
         old, new = before or {}, after or {}
         act = Act(
@@ -171,7 +181,7 @@ class YearModel:
         """Return the texts that must be in no file: those of acts that have not seen the erasure of their memory."""
         texts: set[str] = set()
         for acts in self.acts.values():
-            erasures = {each.number for each in acts if each.is_erasure and each.number in self._sure}
+            erasures = {each.number for each in acts if each.is_erasure and self._is_sure(each)}
             texts |= {
                 str(each.row["text"])
                 for each in acts

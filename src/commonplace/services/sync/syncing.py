@@ -42,7 +42,7 @@ ACTOR: Final = "sync"
 """The actor of what sync writes, with the name of the device from which it came."""
 
 PAGE: Final = 500
-"""The number of memories that are written before their states are noted; a kill between the two does no harm."""
+"""The number of memories for whose writes the replica gets ready together."""
 
 _ERASURE_BYTES: Final = 16
 _RESTORED: Final = (
@@ -365,19 +365,16 @@ class Syncing:
     ) -> int:
         """Write memories; add those that must wait to ``left``, and return the number of those that changed here."""
         await self._replica.prepare([(each.key, each.made.fields) for each in page])
-        states: dict[Key, SeenMemory] = {}
         count = 0
-        try:
-            for each in page:
-                try:
-                    states[each.key] = state = await self._write_one(each)
-                    count += state.fields != each.before.fields
-                except ConflictError as error:
-                    left.append((each, str(error)))
-        except Exception:
-            self._state.written(states)
-            raise
-        self._state.written(states)
+        for each in page:
+            try:
+                state = await self._write_one(each)
+            except ConflictError as error:
+                left.append((each, str(error)))
+                continue
+            # One by one: what a person does with a memory that was not noted before a kill is taken for an older one.
+            self._state.written({each.key: state})
+            count += state.fields != each.before.fields
         return count
 
     def _pending_write(self, key: Key) -> PendingWrite:
