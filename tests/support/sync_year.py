@@ -100,10 +100,12 @@ class Year:
         """Sync, now and then with a kill, a full disk, or a change of a memory meanwhile."""
         self.count["syncs"] += 1
         steps = self.world.steps
+        is_disk_full = False
         if self.chance.random() < FAULT:
             steps.arm(self.chance.choice((KILL, FULL_DISK)), passed=set(), skip=self.chance.randrange(60))
         elif self.chance.random() < FAULT / 5:
             self.count["full databases"] += 1
+            is_disk_full = True
             device.fill_disk()
         if self.chance.random() < FAULT:
             device.memories.before_write = device.person.touch
@@ -116,7 +118,8 @@ class Year:
         finally:
             steps.disarm()
             device.memories.before_write = None
-            device.restart()
+            if is_disk_full:
+                device.restart()
 
     async def _happen(self, happening: str) -> bool:
         """Let something happen; return whether the devices that it needs were there."""
