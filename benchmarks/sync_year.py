@@ -20,12 +20,15 @@ import asyncio
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from commonplace.core.request_context import OPERATOR, request_context
+from commonplace.core.sources import Source
 from support.sync_year import Year
+from support.sync_year_homes import Homes
 
 SHOWN = 20
 """The number of broken laws that are printed."""
@@ -49,23 +52,42 @@ def show_year(year: Year) -> None:
     show("Bytes", {"carrier": year.world.carrier.size(), **sizes})
 
 
+def play_year(folder: Path, seed: int, days: int) -> Sequence[str]:
+    """Play a year; return the laws that were broken."""
+    year = Year(folder, seed, days=days)
+    asyncio.run(year.play())
+    show_year(year)
+    return year.broken
+
+
+def play_homes(folder: Path, seed: int) -> Sequence[str]:
+    """Play weeks of real homes; return the laws that were broken."""
+    homes = Homes(folder, seed)
+    with request_context(actor=OPERATOR, source=Source.PERSON):
+        asyncio.run(homes.play())
+    show("What happened", homes.count)
+    return homes.broken
+
+
 def main() -> int:
-    """Play the year and print the table."""
+    """Play and print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--days", type=int, default=365)
+    parser.add_argument("--real", action="store_true")
     args = parser.parse_args()
     begin = time.process_time()
     with tempfile.TemporaryDirectory(prefix="commonplace-year-") as folder:
-        year = Year(Path(folder), args.seed, days=args.days)
-        asyncio.run(year.play())
-        show_year(year)
-    print(f"\nseed {args.seed}: {len(year.broken)} laws broken, {time.process_time() - begin:,.0f} s of processor")
-    for each in year.broken[:SHOWN]:
+        broken = (
+            play_homes(Path(folder), args.seed) if args.real else play_year(Path(folder), args.seed, args.days)
+        )
+    used = time.process_time() - begin
+    print(f"\nseed {args.seed}: {len(broken)} laws broken, {used:,.0f} s of processor")
+    for each in broken[:SHOWN]:
         print(each)
-    return 1 if year.broken else 0
+    return 1 if broken else 0
 
 
 if __name__ == "__main__":

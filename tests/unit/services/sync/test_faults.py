@@ -161,3 +161,22 @@ async def test_an_episode_that_was_forgotten_while_a_clock_was_wrong_stays_forgo
     server.clock_error = timedelta()
     await exchange(server, laptop)
     assert [each.memories.shown(EPISODE) for each in devices] == [None, None]
+
+
+@pytest.mark.requirement("SYN-01.1")
+async def test_a_new_name_of_an_entity_holds_though_another_device_adds_an_alias_later(
+    world: World, devices: list[YearDevice]
+) -> None:
+    """The later change has not seen the new name, and says nothing against it."""
+    laptop, server = devices
+    key: Key = (SyncKind.ENTITY, "0001")
+    anna = {"canonical_name": "Anna", "entity_type": "person", "aliases": [], "metadata": {}, "merged_into": None}
+    laptop.person.put(key, anna)
+    await exchange(laptop, server)
+    laptop.person.put(key, {**anna, "canonical_name": "Anna Kern"})
+    world.now += timedelta(hours=1)
+    server.person.put(key, {**anna, "aliases": ["Annie"]})
+    await exchange(server, laptop)
+    for device in devices:
+        row = device.memories.rows[key]
+        assert (row["canonical_name"], row["aliases"]) == ("Anna Kern", ["Annie"])
