@@ -197,7 +197,7 @@ class Year:
         device = self.devices[role]
         self._return()
         self.world.model.begin_sync(device.name)
-        await self._at_each_step(KILL, device, lambda: device.syncing.leave())
+        await self._at_each_step(KILL, device, device.leave)
         self.world.model.end_sync(device.name, is_whole=False)
         await self._replace(role, next(each for each in self.devices.values() if each is not device))
 
@@ -230,7 +230,9 @@ class Year:
             self.broken.append(f"{self.world.now:%F}: the devices have news for each other without an end")
             return
         self.count["full exchanges"] += 1
-        self._law("nothing is told without a fault", [problem for each in reports for problem in each.problems])
+        self._law(
+            "nothing is told without a fault", [problem for each in reports for problem in each.problems]
+        )
         if devices:
             self._law("the memories are those of the model", broken_laws(self.world, devices))
         if len(devices) == len(self.devices):

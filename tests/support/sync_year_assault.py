@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from commonplace.services.sync.device_files import FileName, parse_name
+from commonplace.services.sync.erasures import Key
 from support.sync_year_attacks import ATTACKS, Scene
 from support.sync_year_devices import World, YearDevice
 
@@ -48,7 +49,11 @@ async def _play(world: World, name: str, devices: Sequence[YearDevice]) -> list[
         return await _after_loss(writer, victim, scene.name.number)
     before = {key: victim.memories.rows.get(key) for key in _keys_of(world, writer)}
     report = await victim.sync()
-    problems = [f"{text!r} was not told, but {report.problems}" for text in expected if not any(text in each for each in report.problems)]
+    problems = [
+        f"{text!r} was not told, but {report.problems}"
+        for text in expected
+        if not any(text in each for each in report.problems)
+    ]
     if attack.hides:
         changed = [key for key, row in before.items() if victim.memories.rows.get(key) != row]
         problems += [f"{key} was believed" for key in changed if _is_last_by(world, key, writer)]
@@ -91,10 +96,10 @@ async def _send(world: World, device: YearDevice) -> FileName:
     return max((each for each in names if each.device == device.key.device), key=lambda each: each.number)
 
 
-def _keys_of(world: World, device: YearDevice) -> list[tuple[str, str]]:
+def _keys_of(world: World, device: YearDevice) -> list[Key]:
     """Return the memories that only this device has touched."""
     return [key for key, acts in world.model.acts.items() if {each.device for each in acts} == {device.name}]
 
 
-def _is_last_by(world: World, key: tuple[str, str], device: YearDevice) -> bool:
+def _is_last_by(world: World, key: Key, device: YearDevice) -> bool:
     return world.model.acts[key][-1].device == device.name

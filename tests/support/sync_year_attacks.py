@@ -94,7 +94,9 @@ def _flip(scene: Scene) -> list[str]:
     body = bytearray(scene.body)
     body[scene.chance.randrange(len(body))] ^= 1 << scene.chance.randrange(8)
     scene.carrier.changed[str(scene.name)] = bytes(body)
-    return [f"{scene.writer.name}: its file {scene.name.number} "]  # Bits of the format's number ask for an update.
+    return [
+        f"{scene.writer.name}: its file {scene.name.number} "
+    ]  # Bits of the format's number ask for an update.
 
 
 def _forge(scene: Scene) -> list[str]:

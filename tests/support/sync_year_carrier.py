@@ -90,7 +90,9 @@ class CarrierView:
             if not self._is_hidden(name) and carrier.late.get((self._device, name), now) <= now
         }
         stale = {
-            name for (device, name), (until, _) in carrier.deleted.items() if device == self._device and until > now
+            name
+            for (device, name), (until, _) in carrier.deleted.items()
+            if device == self._device and until > now
         }
         return names | stale | carrier.changed.keys()
 

@@ -107,6 +107,10 @@ class YearDevice:
         await self.memories.erase(keys)
         await self.syncing.erase(keys)
 
+    async def leave(self) -> None:
+        """Leave the home."""
+        await self.syncing.leave()
+
     def files(self) -> list[Path]:
         """Return the files of its state."""
         return sorted(self.path.parent.glob(f"{self.path.name}*"))
@@ -117,6 +121,7 @@ class YearDevice:
 
     def fill_disk(self) -> None:
         """Let the state grow no more, until the next start."""
+        assert isinstance(self.state._file, SteppedFile)
         self.state._file.fill_disk()
 
     def _forget_noted_key(self) -> None:

@@ -1,7 +1,9 @@
 """The laws of a year: what holds after every full exchange, and of the bytes at its end."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from commonplace.services.sync.changes import Fields
+from commonplace.services.sync.erasures import Key
 from support.sync_files import packed_texts
 from support.sync_year_devices import World, YearDevice
 
@@ -15,7 +17,11 @@ def broken_laws(world: World, devices: Sequence[YearDevice]) -> Iterator[str]:
     if len(heads) > 1:
         yield "two members know different changes"
     rows = [
-        {key: each.memories.shown(key) for key in sorted(each.memories.rows) if "expires_at" not in each.memories.rows[key]}
+        {
+            key: each.memories.shown(key)
+            for key in sorted(each.memories.rows)
+            if "expires_at" not in each.memories.rows[key]
+        }
         for each in devices
     ]
     if any(each != rows[0] for each in rows):
@@ -26,7 +32,7 @@ def broken_laws(world: World, devices: Sequence[YearDevice]) -> Iterator[str]:
         yield from _wrong_memories(world, device)
 
 
-def _difference(rows: Sequence[dict[object, object]]) -> str:
+def _difference(rows: Sequence[Mapping[Key, Fields | None]]) -> str:
     keys = {key for each in rows for key in each if any(other.get(key) != each[key] for other in rows)}
     return ", ".join(sorted(map(str, keys))[:3])
 
@@ -42,9 +48,13 @@ def _wrong_memories(world: World, device: YearDevice) -> Iterator[str]:
             yield f"{device.name}: {key[0]} {key[1]}: {problem}"
 
 
-def _may_have_expired(world: World, device: YearDevice, key: tuple[str, str]) -> bool:
+def _may_have_expired(world: World, device: YearDevice, key: Key) -> bool:
     """Return whether a memory may be gone because its time is over, by the clock of this device."""
-    ends = [str(each.row["expires_at"]) for each in world.model.acts.get(key, ()) if each.row and each.row.get("expires_at")]
+    ends = [
+        str(each.row["expires_at"])
+        for each in world.model.acts.get(key, ())
+        if each.row and each.row.get("expires_at")
+    ]
     return bool(ends) and min(ends) <= device.clock().isoformat(timespec="microseconds")
 
 

@@ -8,13 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from commonplace.services.sync.kinds import SyncKind
+
 Row = Mapping[str, Any]
 """What a memory shows."""
 
-Name = tuple[str, str]
+Name = tuple[SyncKind, str]
 """The kind and the name of a memory."""
 
-HIGHEST: Final = frozenset({("fact", "last_confirmed_at"), ("rule", "last_confirmed_at"), ("lesson", "reinforced_at")})
+HIGHEST: Final = frozenset(
+    {("fact", "last_confirmed_at"), ("rule", "last_confirmed_at"), ("lesson", "reinforced_at")}
+)
 LOWEST: Final = frozenset(
     {(kind, "created_at") for kind in ("fact", "rule", "lesson", "entity", "link", "digest")}
 )
@@ -106,7 +110,9 @@ class YearModel:
             row=None if after is None else dict(after),
             fields=frozenset(name for name in new if name not in old or old[name] != new[name]),
             counts={
-                name: new[name] - old.get(name, 0) for name in new if (key[0], name) in SUM and new[name] is not None
+                name: new[name] - old.get(name, 0)
+                for name in new
+                if (key[0], name) in SUM and new[name] is not None
             },
             seen=frozenset(view.seen.get(key, ())),
             maybe_seen=frozenset(view.maybe_seen.get(key, ())),
@@ -201,25 +207,34 @@ class YearModel:
         for name, value in row.items():
             field_of = (key[0], name)
             if field_of in SUM:
-                if len(sure) == len(tried) and all(each.row is not None for each in tried):
-                    total = sum(each.counts.get(name, 0) for each in tried)
-                    if value != total:
-                        yield f"{name} is {value}, not {total}"
+                yield from _wrong_sum(name, value, tried, sure)
             elif field_of in HIGHEST:
                 least = max((_value(each, name) for each in certain), default="")
-                if str(value or "") < least:
-                    yield f"{name} is {value}, before {least}"
+                yield from [f"{name} is {value}, before {least}"] if str(value or "") < least else ()
             elif field_of in LOWEST:
                 most = min((_value(each, name) for each in certain), default=str(value))
-                if str(value) > most:
-                    yield f"{name} is {value}, after {most}"
+                yield from [f"{name} is {value}, after {most}"] if str(value) > most else ()
             elif field_of in ALL:
-                least_all = {member for each in certain for member in (each.row or {}).get(name, ())}
-                most_all = {member for each in latest for member in (each.row or {}).get(name, ())}
-                if not least_all <= set(value) <= most_all:
-                    yield f"{name} is {value}, not between {sorted(least_all)} and {sorted(most_all)}"
+                yield from _wrong_members(name, value, latest, certain)
             else:
                 yield from _wrong_value(name, value, tried, sure)
+
+
+def _wrong_sum(name: str, value: int, tried: Sequence[Act], sure: Sequence[Act]) -> Iterator[str]:
+    """Yield whether a count is not the sum of what all acts added; it is open if an act may be lost."""
+    total = sum(each.counts.get(name, 0) for each in tried)
+    if len(sure) == len(tried) and all(each.row is not None for each in tried) and value != total:
+        yield f"{name} is {value}, not {total}"
+
+
+def _wrong_members(
+    name: str, value: Sequence[str], latest: Sequence[Act], certain: Sequence[Act]
+) -> Iterator[str]:
+    """Yield whether a list lacks what a certain act says, or has what no latest act says."""
+    least = {member for each in certain for member in (each.row or {}).get(name, ())}
+    most = {member for each in latest for member in (each.row or {}).get(name, ())}
+    if not least <= set(value) <= most:
+        yield f"{name} is {value}, not between {sorted(least)} and {sorted(most)}"
 
 
 def _value(act: Act, name: str) -> str:
@@ -242,7 +257,8 @@ def _wrong_value(name: str, value: object, tried: Sequence[Act], sure: Sequence[
     """Yield whether a field shows a value that no latest act has set."""
     setters = [each for each in tried if name in each.fields]
     values = [
-        (each.row or {}).get(name) for each in _latest(setters, [each for each in sure if name in each.fields])
+        (each.row or {}).get(name)
+        for each in _latest(setters, [each for each in sure if name in each.fields])
     ]
     if value not in values and (setters or value is not None):
         yield f"{name} is {value!r}, not one of {values!r}"

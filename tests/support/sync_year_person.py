@@ -85,7 +85,9 @@ class Person:
 
     def _text(self, about: str) -> str:
         """Return a text of the usual length that no other act says."""
-        words = " ".join(self._chance.choices(("port", "nightly", "restarts", "Anna", "prefers", "NAS", "slow"), k=9))
+        words = " ".join(
+            self._chance.choices(("port", "nightly", "restarts", "Anna", "prefers", "NAS", "slow"), k=9)
+        )
         return f"{about} {words} #{self._chance.randrange(1 << 48):012x};"
 
     def _id(self) -> str:
@@ -98,7 +100,9 @@ class Person:
 
     def _learn_episode(self) -> None:
         days = self._chance.choice((7, 30, 30, 90, None))
-        expires_at = None if days is None else (self._now() + timedelta(days=days)).isoformat(timespec="microseconds")
+        expires_at = (
+            None if days is None else (self._now() + timedelta(days=days)).isoformat(timespec="microseconds")
+        )
         fields: dict[str, Any] = {
             "butler": "home",
             "session_id": self._id(),
@@ -157,9 +161,7 @@ class Person:
         if key is not None:
             fields = self._memories.rows[key]
             tag = self._chance.choice(("media", "work", "family"))
-            self.put(
-                key, {**fields, "pinned": not fields["pinned"], "tags": sorted({*fields["tags"], tag})}
-            )
+            self.put(key, {**fields, "pinned": not fields["pinned"], "tags": sorted({*fields["tags"], tag})})
 
     def _forget_fact(self) -> None:
         """Forget a fact; now and then take one back, at once or after others have heard of it."""
@@ -230,7 +232,9 @@ class Person:
             return
         match self._chance.randrange(6):
             case 0:
-                self.put(key, {**before, "contradicted": before["contradicted"] + 1, "reinforced_at": self._at()})
+                self.put(
+                    key, {**before, "contradicted": before["contradicted"] + 1, "reinforced_at": self._at()}
+                )
             case 1:
                 self.put(key, {**before, "text": self._text("Takes"), "reinforced_at": self._at()})
             case _:
@@ -262,7 +266,9 @@ class Person:
         """Learn an entity, rename one, or add an alias."""
         key = self._any(SyncKind.ENTITY)
         name = f"host {self._chance.randrange(1 << 32):x}"
-        if key is None or (len(self._memories.of(SyncKind.ENTITY)) < ENTITIES and self._chance.random() < 0.7):
+        if key is None or (
+            len(self._memories.of(SyncKind.ENTITY)) < ENTITIES and self._chance.random() < 0.7
+        ):
             fields = {
                 "canonical_name": name,
                 "entity_type": "host",
@@ -290,7 +296,9 @@ class Person:
             self.put(one, {**rows[one], "merged_into": other[1]})
 
     def _forget_other(self) -> None:
-        key = self._any(self._chance.choice((SyncKind.EPISODE, SyncKind.RULE, SyncKind.ENTITY, SyncKind.LINK)))
+        key = self._any(
+            self._chance.choice((SyncKind.EPISODE, SyncKind.RULE, SyncKind.ENTITY, SyncKind.LINK))
+        )
         if key is not None:
             self.forget(key)
 

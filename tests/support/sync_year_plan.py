@@ -1,4 +1,4 @@
-"""The plan of a simulated year: when devices are off, clocks are wrong, files are late, and what happens on which day."""
+"""The plan of a simulated year: when devices are off, clocks are wrong and files are late, and what happens when."""
 
 import random
 from collections.abc import Mapping
@@ -47,7 +47,9 @@ class Plan:
         self._unreachable = [self._span(role, 7, 21) for role in ROLES for _ in range(2)]
         self._late = [self._span("", 4, 15) for _ in range(8)]
         self._clocks = [
-            self._span(role, 1, 10, clock_error=chance.choice(CLOCK_ERRORS)) for role in ROLES for _ in range(6)
+            self._span(role, 1, 10, clock_error=chance.choice(CLOCK_ERRORS))
+            for role in ROLES
+            for _ in range(6)
         ]
         self._happenings: dict[int, list[str]] = {}
         for name, count in OFTEN.items():

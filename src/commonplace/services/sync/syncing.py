@@ -29,7 +29,6 @@ from commonplace.services.sync.finding import (
 )
 from commonplace.services.sync.introductions import introduction_name, write_introduction
 from commonplace.services.sync.keys import DeviceKey
-from commonplace.services.sync.kinds import SyncKind
 from commonplace.services.sync.known_devices import KnownDevice
 from commonplace.services.sync.members import Members
 from commonplace.services.sync.pending_writes import PendingWrite, pending_write, shows
@@ -352,7 +351,7 @@ class Syncing:
         waiting = [each for each in pending if not each.is_same]
         count = 0
         while waiting:
-            left: list[tuple[_PendingWrite, str]] = []
+            left: list[tuple[PendingWrite, str]] = []
             for first in range(0, len(waiting), PAGE):
                 count += await self._write_page(waiting[first : first + PAGE], left)
             if len(left) == len(waiting):
@@ -360,9 +359,7 @@ class Syncing:
             waiting = [each for each, _ in left]
         return count, []
 
-    async def _write_page(
-        self, page: Sequence[PendingWrite], left: list[tuple[PendingWrite, str]]
-    ) -> int:
+    async def _write_page(self, page: Sequence[PendingWrite], left: list[tuple[PendingWrite, str]]) -> int:
         """Write memories; add those that must wait to ``left``, and return the number of those that changed here."""
         await self._replica.prepare([(each.key, each.made.fields) for each in page])
         count = 0

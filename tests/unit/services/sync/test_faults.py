@@ -1,4 +1,4 @@
-"""Faults that a simulated year has shown: files that a target loses, kills beside acts of a person, and wrong clocks."""
+"""Faults that a simulated year has shown: files that a target loses, acts after a kill, and wrong clocks."""
 
 import random
 from collections.abc import Iterator
@@ -129,7 +129,10 @@ async def test_an_edit_after_a_kill_counts_nothing_twice(world: World, devices: 
     server.person.put(key, {**server.memories.rows[key], "text": "Takes 90s"})
     assert await exchange(server, laptop) == []
     for device in devices:
-        assert (device.memories.rows[key]["text"], device.memories.rows[key]["reinforced"]) == ("Takes 90s", 1)
+        assert (device.memories.rows[key]["text"], device.memories.rows[key]["reinforced"]) == (
+            "Takes 90s",
+            1,
+        )
 
 
 async def test_a_wrong_clock_takes_no_episode_from_others(world: World, devices: list[YearDevice]) -> None:
@@ -170,7 +173,13 @@ async def test_a_new_name_of_an_entity_holds_though_another_device_adds_an_alias
     """The later change has not seen the new name, and says nothing against it."""
     laptop, server = devices
     key: Key = (SyncKind.ENTITY, "0001")
-    anna = {"canonical_name": "Anna", "entity_type": "person", "aliases": [], "metadata": {}, "merged_into": None}
+    anna = {
+        "canonical_name": "Anna",
+        "entity_type": "person",
+        "aliases": [],
+        "metadata": {},
+        "merged_into": None,
+    }
     laptop.person.put(key, anna)
     await exchange(laptop, server)
     laptop.person.put(key, {**anna, "canonical_name": "Anna Kern"})
