@@ -5,9 +5,9 @@
 On a simulated clock, about 1,500 sessions learn, edit, confirm and forget memories of all kinds on a laptop, a desktop
 and a server, with the real engine and real files of state. Meanwhile devices are off for weeks or cannot reach the
 carrier, clocks jump by up to a year, each step of a sync is killed or meets a full disk, files come late and out of
-order, and the carrier drops, replays, forges, splices and swaps files. Memories are erased, a device is lost and revoked,
-another one leaves, and new ones join. After each week the devices exchange everything, and a model that knows ADR 0040
-but not the engine says what each memory must show.
+order, and the carrier drops, replays, forges, splices and swaps files. Memories are erased, a device is lost and
+revoked, another one leaves, and new ones join. After each week the devices exchange everything, and a model that knows
+ADR 0040 but not the engine says what each memory must show.
 
 With ``--real``, a few weeks are played on homes with their own SQLite and PostgreSQL databases, and processes that sync
 are killed by the system.

@@ -19,7 +19,7 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.errors import ConflictError
+from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import Settings
 from commonplace.knowledge import EpisodeDraft, Validity
 from commonplace.services.erasure.selection import By, Selection
@@ -169,7 +169,7 @@ class Homes:
                 await knowledge.forget("fact", fact.id)
                 self.model.forgotten.add(fact.content)
             case _:
-                with suppress(ConflictError):
+                with suppress(InvalidInputError):  # The name is taken.
                     await knowledge.entities.create(canonical_name=subject, entity_type="other")
         await self._rule(home)
 

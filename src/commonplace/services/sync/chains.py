@@ -180,12 +180,16 @@ class ChainReader:
         return good
 
     def _unseen_files(self) -> list[str]:
-        """Return the files that another device has taken and this one has not, of members of the home."""
-        mentions = self.state.mentions()
-        return [
+        """Return the files that another device has taken and this one has not, and the devices that are not known."""
+        mentions, devices = self.state.mentions(), self.state.devices()
+        missing = [
             f"{each.name}: its file {mentions[each.device]} is missing, but another device has seen it"
-            for each in self.state.devices()
+            for each in devices
             if each.device != self.own and each.is_member and mentions.get(each.device, 0) > each.number
+        ]
+        unknown = sorted(mentions.keys() - {each.device for each in devices})
+        return missing + [
+            f"{device}: its introduction is missing, but another device has its files" for device in unknown
         ]
 
 

@@ -27,6 +27,7 @@ from commonplace.services.sync.finding import (
     is_edit_of,
     is_passage_of_time,
 )
+from commonplace.services.sync.home_keys import HomeKey
 from commonplace.services.sync.introductions import introduction_name, write_introduction
 from commonplace.services.sync.keys import DeviceKey
 from commonplace.services.sync.known_devices import KnownDevice
@@ -133,9 +134,7 @@ class Syncing:
             SyncKeyError: The key is new, and the carrier does not have its document yet.
         """
         self._members.join(self._carrier.names())
-        home_key = self._members.ring().current
-        body = write_introduction(name, home_key, self._device_key)
-        self._carrier.put(introduction_name(self._device), body)
+        home_key = self._put_introduction(name)
         self._state.add_device(
             KnownDevice(
                 device=self._device,
@@ -145,6 +144,13 @@ class Syncing:
                 key_id=home_key.id,
             )
         )
+
+    def _put_introduction(self, name: str) -> HomeKey:
+        """Put the introduction of this device to the carrier; return the key with which it is sealed."""
+        home_key = self._members.ring().current
+        body = write_introduction(name, home_key, self._device_key)
+        self._carrier.put(introduction_name(self._device), body)
+        return home_key
 
     async def run(self) -> SyncReport:
         """Sync once.
@@ -313,6 +319,9 @@ class Syncing:
             raise SyncError(_RESTORED)
         intake = reader.take_all(names)
         intake.problems[:0] = problems
+        if introduction_name(self._device) not in names:
+            self._put_introduction(self._own().name)
+            intake.problems.append("the target has lost the introduction of this device, which is there again")
         lost = reader.lost_own_files(names)
         if lost:
             self._state.ask_for_snapshot()

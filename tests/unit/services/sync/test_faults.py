@@ -10,6 +10,7 @@ import pytest
 
 from commonplace.services.sync.device_files import parse_name
 from commonplace.services.sync.erasures import Key
+from commonplace.services.sync.introductions import introduction_name
 from commonplace.services.sync.kinds import SyncKind
 from commonplace.services.sync.syncing import FileLimits
 from support.sync_year_devices import World, YearDevice
@@ -90,6 +91,27 @@ async def test_a_file_that_the_target_loses_is_told_and_sent_again(
     ]
     assert await exchange(server, laptop) == []
     assert server.memories.rows == laptop.memories.rows
+
+
+async def test_an_introduction_that_the_target_loses_is_told_and_put_again(
+    world: World, devices: list[YearDevice]
+) -> None:
+    """A device that joins meanwhile hears of it from another one, and has everything afterwards."""
+    laptop, server = devices
+    laptop.person.put((SyncKind.LESSON, "a"), lesson(world, "first"))
+    await exchange(laptop, server)
+    server.person.put((SyncKind.LESSON, "b"), lesson(world, "second"))
+    await server.sync()
+    del world.carrier.files[introduction_name(laptop.key.device)]
+    desktop = YearDevice(world, "desktop", HOME_KEY)
+    devices.append(desktop)
+    problem = f"{laptop.key.device}: its introduction is missing, but another device has its files"
+    assert problem in (await desktop.sync()).problems
+    assert (await laptop.sync()).problems == [
+        "the target has lost the introduction of this device, which is there again"
+    ]
+    assert await exchange(desktop, laptop, server) == []
+    assert desktop.memories.rows == laptop.memories.rows
 
 
 async def test_a_forged_file_is_told_though_the_good_one_is_there(
