@@ -99,7 +99,7 @@ class Homes:
         weeks: The number of weeks.
     """
 
-    def __init__(self, folder: Path, seed: int, *, weeks: int = 4) -> None:
+    def __init__(self, folder: Path, seed: int, *, weeks: int = 3) -> None:
         self.folder, self.weeks = folder, weeks
         self.chance = random.Random(seed)  # noqa: S311 - a simulation
         self.target = SyncTarget(address=str(folder / "carried"))
