@@ -2,7 +2,7 @@
 
     python benchmarks/sync_year.py [--seed N] [--days N] [--real]
 
-On a simulated clock, about 1,500 sessions learn, edit, confirm and forget memories of all kinds on a laptop, a desktop
+On a simulated clock, about 1,300 sessions learn, edit, confirm and forget memories of all kinds on a laptop, a desktop
 and a server, with the real engine and real files of state. Meanwhile devices are off for weeks or cannot reach the
 carrier, clocks jump by up to a year, each step of a sync is killed or meets a full disk, files come late and out of
 order, and the carrier drops, replays, forges, splices and swaps files. Memories are erased, a device is lost and

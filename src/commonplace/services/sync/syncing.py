@@ -321,7 +321,9 @@ class Syncing:
         intake.problems[:0] = problems
         if introduction_name(self._device) not in names:
             self._put_introduction(self._own().name)
-            intake.problems.append("the target has lost the introduction of this device, which is there again")
+            intake.problems.append(
+                "the target has lost the introduction of this device, which is there again"
+            )
         lost = reader.lost_own_files(names)
         if lost:
             self._state.ask_for_snapshot()
