@@ -21,6 +21,7 @@ from commonplace.services.sync.keys import NONCE_BYTES
 def packed_texts(files: Mapping[str, bytes], ring: KeyRing) -> list[str]:
     """Return the text of each file of a device that a key of the ring opens."""
     digests = {parsed.digest for name in files if (parsed := parse_name(name))}
+    by_place = {(each.device, each.number): each.digest for each in filter(None, map(parse_name, files))}
     texts: list[str] = []
     for name, body in files.items():
         parsed = parse_name(name)
@@ -28,7 +29,12 @@ def packed_texts(files: Mapping[str, bytes], ring: KeyRing) -> list[str]:
             continue
         places = (
             FilePlace(device=parsed.device, number=parsed.number, previous=previous)
-            for previous in (SNAPSHOT, FIRST, *sorted(digests))
+            for previous in (
+                by_place.get((parsed.device, parsed.number - 1), FIRST),
+                SNAPSHOT,
+                FIRST,
+                *sorted(digests),
+            )
         )
         texts += filter(None, [next(filter(None, (_opened(body, place, ring) for place in places)), None)])
     return texts

@@ -156,7 +156,7 @@ async def _write_run(
         if shown not in (each.seen, each.fields):
             message = f"The {each.kind} changed here meanwhile."
             results[each.name] = ConflictError("name", message, each.name)
-        elif shown == each.fields and not each.others:
+        elif shown == each.fields and not each.others and not _may_have_expired(each):
             results[each.name] = shown
         else:
             changes.append(each)
@@ -175,6 +175,11 @@ async def _write_run(
         after = await table.lock(sql, [each.name for each in left], now=now)
         results.update({each.name: _fields(each.kind, after.get(each.name)) for each in left})
     return [results[name] for name in names]
+
+
+def _may_have_expired(write: RowWrite) -> bool:
+    """Return whether a row that is to be forgotten may be there after all, and come back with another clock."""
+    return write.kind is ExchangeKind.EPISODE and write.fields is None
 
 
 def _all_fields(rows: Mapping[ExchangeKind, Iterable[Columns]]) -> dict[Key, Fields]:

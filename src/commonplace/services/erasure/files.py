@@ -4,14 +4,17 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
 from commonplace.services.erasure.selection import By, Selection
 
 NOT_SEARCHED: Final = frozenset({"models"})
+SQLITE: Final = (".db", ".sqlite")
+"""The names of SQLite files and of their side files contain one of these."""
+
 LINES: Final = frozenset({".jsonl", ".log"})
 SESSIONS: Final = "claude-code"
 """The directory of a home with a record of each session of an agent host, named by its id."""
@@ -48,7 +51,7 @@ class Texts:
         Raises:
             OSError: The file cannot be read.
         """
-        with path.open("rb") as raw:
+        with _opened(path) as raw:
             unpacked = cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if path.suffix == ".gz" else raw
             tail = b""
             while chunk := unpacked.read(_CHUNK_BYTES):
@@ -56,6 +59,30 @@ class Texts:
                     return True
                 tail = chunk[-_OVERLAP_BYTES:]
         return False
+
+
+_descriptors: dict[tuple[int, int], int] = {}
+"""A descriptor of each SQLite file that was searched, by device and inode; see :func:`_opened`."""
+
+
+@contextmanager
+def _opened(path: Path) -> Generator[BinaryIO]:
+    """Open a file for reading.
+
+    A descriptor of a SQLite file stays open as long as this process runs: closing it would release the locks of the
+    process's connections to this file, and other processes could then damage it.
+    """
+    if not any(each in path.name for each in SQLITE):
+        with path.open("rb") as raw:
+            yield raw
+        return
+    status = path.stat()
+    place = (status.st_dev, status.st_ino)
+    if place not in _descriptors:
+        _descriptors[place] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    with os.fdopen(_descriptors[place], "rb", closefd=False) as raw:
+        raw.seek(0)
+        yield raw
 
 
 def files_of(directory: Path, *, without: frozenset[str] = NOT_SEARCHED) -> Iterator[Path]:

@@ -52,12 +52,14 @@ class ChainReader:
         carrier: Moves the files.
         ring: The keys of the home.
         own: The id of this device.
+        doubles: Problems of files that claim the place of a good one.
     """
 
     state: SyncState
     carrier: Carrier
     ring: KeyRing
     own: str
+    doubles: list[str] = field(default_factory=list[str])
 
     def take_all(self, names: AbstractSet[str]) -> Intake:
         """Take the files of all other members of the home.
@@ -71,7 +73,7 @@ class ChainReader:
             by_device.setdefault(each.device, []).append(each)
         for device in [each.device for each in self.state.devices() if each.device != self.own]:
             self._take_chain(device, by_device.get(device, []), intake)
-        intake.problems += self._unseen_files()
+        intake.problems += [*self.doubles, *self._unseen_files()]
         return intake
 
     def has_newer_own_file(self, names: AbstractSet[str]) -> bool:
@@ -87,6 +89,15 @@ class ChainReader:
             if each.is_snapshot and each.number > own.number
         ]
         return any(self._is_there(place, files, own) for place in (next_place, *snapshots))
+
+    def lost_own_files(self, names: AbstractSet[str]) -> list[int]:
+        """Return the numbers of the files of this device that the carrier has lost and that no snapshot replaces."""
+        own = self.state.device(self.own)
+        if own is None:
+            return []
+        there = {each.number for each in map(parse_name, names) if each and each.device == self.own}
+        there |= {each.number for each in self.state.outbox() if each.number is not None}
+        return sorted({*range(max(1, self.state.snapshot_start()), own.number + 1)} - there)
 
     def _is_there(self, place: FilePlace, files: Iterable[FileName], device: KnownDevice) -> bool:
         try:
@@ -151,6 +162,7 @@ class ChainReader:
             SyncFileError: There is no good file for this place.
         """
         errors: list[Exception] = []
+        good: tuple[bytes, DeviceFile] | None = None
         for name in files:
             if name.number != place.number:
                 continue
@@ -158,18 +170,26 @@ class ChainReader:
             if body is None:
                 continue
             try:
-                return body, read_file(body, place, self.ring, device.public)
+                good = body, read_file(body, place, self.ring, device.public)
             except SyncFileError as error:
                 errors.append(error)
-        raise SyncFileError(f"its file {place.number} {_state_of(errors)}")
+        if good is None:
+            raise SyncFileError(f"its file {place.number} {_state_of(errors)}")
+        if errors:
+            self.doubles.append(f"{device.name}: a second file {place.number} {_state_of(errors)}")
+        return good
 
     def _unseen_files(self) -> list[str]:
-        """Return the files that another device has taken and this one has not, of members of the home."""
-        mentions = self.state.mentions()
-        return [
+        """Return the files that another device has taken and this one has not, and the devices that are not known."""
+        mentions, devices = self.state.mentions(), self.state.devices()
+        missing = [
             f"{each.name}: its file {mentions[each.device]} is missing, but another device has seen it"
-            for each in self.state.devices()
+            for each in devices
             if each.device != self.own and each.is_member and mentions.get(each.device, 0) > each.number
+        ]
+        unknown = sorted(mentions.keys() - {each.device for each in devices})
+        return missing + [
+            f"{device}: its introduction is missing, but another device has its files" for device in unknown
         ]
 
 

@@ -6,19 +6,19 @@ when it was set.
 Source: ADR 0040.
 """
 
-from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from commonplace.services.sync.changes import Change, Fields
-from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.kinds import EVIDENCE, JOINS, Join, SyncKind
-from commonplace.services.sync.merging import Merged
-from commonplace.services.sync.versions import Stamp, Versions, joined, next_versions
+from commonplace.services.sync.versions import Stamp, Versions, next_versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_EXPIRY: Final = "expires_at"
+_BIRTH: Final = "created_at"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class SeenMemory:
 
     Attributes:
         fields: What it showed; ``None`` if it was gone.
-        as_change: The same fields in the form of a change.
+        as_change: The same fields in the form of a change; also of a memory that does not show them, as it has expired.
         versions: The changes that are in it. What is changed here has seen these, and none that arrived since.
     """
 
@@ -75,16 +75,46 @@ def _stamp_of_values(kind: SyncKind, shown: Fields | None, stamp: Stamp) -> Stam
     return min(stamp, Stamp(int(datetime.fromisoformat(written_at).timestamp() * 1000), 0, stamp.device))
 
 
-def seen_after(key: Key, heads: Sequence[Change], state: Merged) -> SeenMemory:
-    """Return a memory as it is seen once its state is written.
+def has_expired(fields: Fields | None, now: datetime) -> bool:
+    """Return whether the time of a memory is over."""
+    expires_at = (fields or {}).get(_EXPIRY)
+    return expires_at is not None and datetime.fromisoformat(expires_at) <= now
+
+
+def is_passage_of_time(kind: SyncKind, now: Fields | None, seen: SeenMemory, at: datetime) -> bool:
+    """Return whether a memory is different only because it expired here, or is back after a clock was set right.
+
+    Each device decides this by its own clock, so it is no change.
 
     Args:
-        key: The memory.
-        heads: Its changes that no other one has seen.
-        state: What they make.
+        kind: What the memory is.
+        now: Its fields now; ``None`` if it is gone.
+        seen: How it was last seen.
+        at: The time on this device.
     """
-    fields = None if state.fields is None else shown_fields(key[0], state.fields)
-    return SeenMemory(fields=fields, as_change=state.fields, versions=joined(each.versions for each in heads))
+    if now is None:
+        return has_expired(seen.fields, at)
+    return seen.fields is None and seen.as_change is not None and now == shown_fields(kind, seen.as_change)
+
+
+def is_edit_of(now: Fields | None, written: Fields | None, before: Fields | None) -> bool:
+    """Return whether a memory that shows neither of two states was edited after the later one was written.
+
+    A sync that was killed has perhaps written a memory without noting it. An edit that came after shows a value that
+    only the write can have brought, and none that the write would have replaced.
+
+    Args:
+        now: The fields that the memory shows.
+        written: The fields that the sync was about to write.
+        before: The fields before it.
+    """
+    if now is None or written is None:
+        return False
+    if before is None:  # Two devices may have made it by themselves, but not at the same microsecond.
+        return now.get(_BIRTH) is not None and now.get(_BIRTH) == written.get(_BIRTH)
+    names = [name for name, value in written.items() if value != before.get(name)]
+    is_old = any(now.get(name) == before.get(name) for name in names)
+    return not is_old and any(now.get(name) == written[name] for name in names)
 
 
 def shown_fields(kind: SyncKind, fields: Fields) -> Fields:

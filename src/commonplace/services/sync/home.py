@@ -34,6 +34,7 @@ from commonplace.services.sync.carriers.targets import SyncTarget, carrier_at
 from commonplace.services.sync.changes import Fields
 from commonplace.services.sync.clones import distant_ids, settle_clones
 from commonplace.services.sync.erasures import Key
+from commonplace.services.sync.finding import has_expired
 from commonplace.services.sync.keys import (
     DeviceKey,
     new_home_key,
@@ -315,7 +316,7 @@ class SyncedHome:
             )
             known = distant_ids(self._projects)
             replica = HomeReplica(opened, self._settings)
-            yield replica if deletes_many else _Guarded(replica, self._state)
+            yield replica if deletes_many else _Guarded(replica, self._state, self._clock)
             await settle_clones(self._projects, opened.knowledge(), known)
             await replica.follow_merges()
 
@@ -424,9 +425,10 @@ class _Nothing:
 class _Guarded:
     """A replica that does not tell others that most memories are gone: their database may be another one."""
 
-    def __init__(self, replica: Replica, state: SyncState) -> None:
+    def __init__(self, replica: Replica, state: SyncState, clock: Clock) -> None:
         self._replica = replica
         self._state = state
+        self._clock = clock
 
     async def fingerprint(self) -> str:
         """Return a digest of the memories."""
@@ -451,7 +453,12 @@ class _Guarded:
             SyncError: Most memories are gone since the last sync.
         """
         rows = await self._replica.read()
-        before = [key for key, fields in self._state.seen_fields().items() if fields is not None]
+        now = self._clock()
+        before = [
+            key
+            for key, fields in self._state.seen_fields().items()
+            if fields is not None and not has_expired(fields, now)
+        ]
         missing = sum(key not in rows for key in before)
         if missing > FEW and missing > len(before) / 2:
             raise SyncError(

@@ -51,7 +51,11 @@ _OF_KNOWLEDGE: Final[Mapping[str, Join]] = {
 JOINS: Final[Mapping[SyncKind, Mapping[str, Join]]] = {
     SyncKind.PROJECT: dict.fromkeys(("merged_into", "name"), Join.STAMPED),
     SyncKind.LINK: {"created_at": Join.LOWEST},
-    SyncKind.ENTITY: {"aliases": Join.UNION, "created_at": Join.LOWEST, "merged_into": Join.STAMPED},
+    SyncKind.ENTITY: {
+        "aliases": Join.UNION,
+        "created_at": Join.LOWEST,
+        **dict.fromkeys(("canonical_name", "entity_type", "merged_into"), Join.STAMPED),
+    },
     SyncKind.EPISODE: dict.fromkeys(("expires_at", "flags", "trust"), Join.STAMPED),
     SyncKind.FACT: {
         **_OF_KNOWLEDGE,

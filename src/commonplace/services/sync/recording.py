@@ -4,16 +4,17 @@ Source: ADR 0040.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from commonplace.core.clock import Clock
 from commonplace.services.sync.changes import Change, Fields
 from commonplace.services.sync.erasures import Key
-from commonplace.services.sync.finding import SeenMemory, change_of, seen_after
-from commonplace.services.sync.merging import merged
+from commonplace.services.sync.finding import SeenMemory, change_of, is_edit_of, is_passage_of_time
+from commonplace.services.sync.pending_writes import pending_write, shows
 from commonplace.services.sync.replica import Replica
 from commonplace.services.sync.state import SyncState
-from commonplace.services.sync.versions import Stamp
+from commonplace.services.sync.versions import HybridClock, Stamp
 
 
 class ChangeRecorder:
@@ -22,13 +23,15 @@ class ChangeRecorder:
     Args:
         state: The state of sync.
         replica: The memories of this device.
-        tick: Returns the stamp of the next change.
+        clock: Stamps changes.
+        now: Returns the current time.
     """
 
-    def __init__(self, state: SyncState, replica: Replica, tick: Callable[[], Stamp]) -> None:
+    def __init__(self, state: SyncState, replica: Replica, clock: HybridClock, now: Clock) -> None:
         self._state = state
         self._replica = replica
-        self._tick = tick
+        self._clock = clock
+        self._now = now
 
     async def record_all(self) -> int:
         """Record what is different from what was last seen; return the number of changes."""
@@ -62,11 +65,19 @@ class ChangeRecorder:
         keys = sorted(key for key in {*rows, *seen} if rows.get(key) != seen.get(key))
         waiting = set(self._state.pending()) if keys else set[Key]()
         changes: list[Change] = []
+        shown: dict[Key, SeenMemory] = {}
         for key in keys:
             before, now = self._state.seen(key), rows.get(key)
-            if key in waiting and self._finish_write(key, before, now):
+            if is_passage_of_time(key[0], now, before, self._now()):
+                shown[key] = replace(before, fields=now)
                 continue
+            if key in waiting:
+                before = self._seen_after_kill(key, before, now)
+                if now == before.fields:
+                    continue
             changes.append(change_of(*key, now, before, self._tick()))
+        if shown:
+            self._state.see(shown)
         return changes
 
     def _record(
@@ -81,19 +92,15 @@ class ChangeRecorder:
         with_vectors = [replace(each, vector=vectors.get((each.kind, each.name))) for each in changes]
         self._state.record(with_vectors, states)
 
-    def _finish_write(self, key: Key, before: SeenMemory, now: Fields | None) -> bool:
-        """Note a memory that was written just before a kill; return whether it was."""
-        heads = self._state.heads(key)
-        made = seen_after(key, heads, merged(heads))
-        if not _shows(now, made.fields, before.fields):
-            return False
-        self._state.written({key: replace(made, fields=now)})
-        return True
+    def _seen_after_kill(self, key: Key, before: SeenMemory, now: Fields | None) -> SeenMemory:
+        """Return how a memory that waits was last seen: it may have been written just before a kill."""
+        made = pending_write(key, self._state.heads(key), before).made
+        if shows(now, made.fields, before.fields):
+            made = replace(made, fields=now)
+            self._state.written({key: made})
+            return made
+        return made if is_edit_of(now, made.fields, before.fields) else before
 
-
-def _shows(now: Fields | None, made: Fields | None, before: Fields | None) -> bool:
-    """Return whether a memory shows a state, but for fields that this release does not know."""
-    if now is None or made is None:
-        return now is made
-    later = made.keys() - now.keys() - (before or {}).keys()
-    return now == {name: value for name, value in made.items() if name not in later}
+    def _tick(self) -> Stamp:
+        """Return the stamp of the next change."""
+        return self._clock.tick(int(self._now().timestamp() * 1000))

@@ -200,6 +200,11 @@ class SyncState:
         with self._file.reading() as sql:
             return state_rows.seen_of(sql, key)
 
+    def see(self, seen: Mapping[Key, SeenMemory]) -> None:
+        """Note memories as they are now, without a change."""
+        with self._file.writing() as sql:
+            state_rows.put_seen(sql, seen)
+
     def record(self, changes: Sequence[Change], seen: Mapping[Key, SeenMemory]) -> None:
         """Record changes of this device, which wait to be sent, and their memories as they are now.
 
@@ -326,6 +331,11 @@ class SyncState:
         with self._file.reading() as sql:
             (heads,) = sql.execute("SELECT count(*) FROM changes").fetchone()
         return since > 2 * heads
+
+    def ask_for_snapshot(self) -> None:
+        """Let the next file be a snapshot."""
+        with self._file.writing() as sql:
+            state_rows.put_own(sql, state_rows.SNAPSHOT_DUE, b"1")
 
     def outbox(self) -> list[OutboxFile]:
         """Return the files that the carrier does not have yet: first the chain of this device, then the others."""

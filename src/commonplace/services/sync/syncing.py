@@ -18,6 +18,7 @@ from commonplace.services.sync.carriers.carrier import Carrier
 from commonplace.services.sync.chains import ChainReader, Intake
 from commonplace.services.sync.device_files import Departure
 from commonplace.services.sync.erasures import Key, erasure_change
+from commonplace.services.sync.home_keys import HomeKey
 from commonplace.services.sync.introductions import introduction_name, write_introduction
 from commonplace.services.sync.keys import DeviceKey
 from commonplace.services.sync.known_devices import KnownDevice
@@ -119,9 +120,7 @@ class Syncing:
             SyncKeyError: The key is new, and the carrier does not have its document yet.
         """
         self._members.join(self._carrier.names())
-        home_key = self._members.ring().current
-        body = write_introduction(name, home_key, self._device_key)
-        self._carrier.put(introduction_name(self._device), body)
+        home_key = self._put_introduction(name)
         self._state.add_device(
             KnownDevice(
                 device=self._device,
@@ -131,6 +130,13 @@ class Syncing:
                 key_id=home_key.id,
             )
         )
+
+    def _put_introduction(self, name: str) -> HomeKey:
+        """Put the introduction of this device to the carrier; return the key with which it is sealed."""
+        home_key = self._members.ring().current
+        body = write_introduction(name, home_key, self._device_key)
+        self._carrier.put(introduction_name(self._device), body)
+        return home_key
 
     async def run(self) -> SyncReport:
         """Sync once.
@@ -224,9 +230,7 @@ class Syncing:
         )
 
     def _recorder(self) -> ChangeRecorder:
-        return ChangeRecorder(
-            self._state, self._replica, lambda: self._clock.tick(int(self._now().timestamp() * 1000))
-        )
+        return ChangeRecorder(self._state, self._replica, self._clock, self._now)
 
     def _own(self) -> KnownDevice:
         own = self._state.device(self._device)
@@ -271,11 +275,25 @@ class Syncing:
             raise SyncError(_RESTORED)
         intake = reader.take_all(names)
         intake.problems[:0] = problems
+        intake.problems += self._mend_target(names, reader)
         self._note_sightings(before)
         now = int(self._now().timestamp() * 1000)
         for change in intake.changes:
             self._clock.see(change.stamp, now)
         return names, intake
+
+    def _mend_target(self, names: AbstractSet[str], reader: ChainReader) -> list[str]:
+        """Put again what the target has lost of this device; return what it was."""
+        problems: list[str] = []
+        if introduction_name(self._device) not in names:
+            self._put_introduction(self._own().name)
+            problems.append("the target has lost the introduction of this device, which is there again")
+        lost = reader.lost_own_files(names)
+        if lost:
+            self._state.ask_for_snapshot()
+            numbers = ", ".join(map(str, lost))
+            problems.append(f"the target has lost files of this device ({numbers}); a snapshot replaces them")
+        return problems
 
     def _note_sightings(self, before: Mapping[str, int]) -> None:
         """Note that other devices were seen: those that are new, and those of which files were taken."""

@@ -6,19 +6,20 @@ Source: ADR 0040.
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from commonplace.core.errors import ConflictError
 from commonplace.core.request_context import request_context
 from commonplace.services.sync.actors import actor_of_device
 from commonplace.services.sync.erasures import Key
-from commonplace.services.sync.finding import SeenMemory, seen_after, shown_fields
-from commonplace.services.sync.kinds import SyncKind
-from commonplace.services.sync.merging import merged
-from commonplace.services.sync.replica import MemoryWrite, Replica
+from commonplace.services.sync.pending_writes import PendingWrite, pending_write
+from commonplace.services.sync.replica import Replica
 from commonplace.services.sync.state import SyncState
+
+if TYPE_CHECKING:
+    from commonplace.services.sync.finding import SeenMemory
 
 PAGE: Final = 500
 """The number of memories that are written together before they are noted; a kill between the two does no harm."""
@@ -47,7 +48,7 @@ class MemoryWriter:
         waiting = await asyncio.to_thread(self._pending_writes)
         count = 0
         while waiting:
-            left: list[tuple[_PendingWrite, str]] = []
+            left: list[tuple[PendingWrite, str]] = []
             for page in _pages(waiting):
                 count += await self._write_page(page, left)
             if len(left) == len(waiting):
@@ -55,17 +56,15 @@ class MemoryWriter:
             waiting = [each for each, _ in left]
         return count, []
 
-    def _pending_writes(self) -> list["_PendingWrite"]:
+    def _pending_writes(self) -> list[PendingWrite]:
         """Return what waits to be written, in its order; what the memories show already is noted here."""
-        pending = sorted(map(self._pending_write, self._state.pending()), key=lambda each: each.place)
+        pending = sorted(map(self._pending, self._state.pending()), key=lambda each: each.place)
         same = {each.write.key: each.made for each in pending if each.is_same}
         if same:
             self._state.written(same)
         return [each for each in pending if not each.is_same]
 
-    async def _write_page(
-        self, page: Sequence["_PendingWrite"], left: list[tuple["_PendingWrite", str]]
-    ) -> int:
+    async def _write_page(self, page: Sequence[PendingWrite], left: list[tuple[PendingWrite, str]]) -> int:
         """Write memories in the name of the device whose changes hold.
 
         Adds those that must wait to ``left``, and returns the number of those that changed here.
@@ -82,53 +81,15 @@ class MemoryWriter:
         before = {each.write.key: each.write.seen for each in page}
         return sum(state.fields != before[key] for key, state in states.items())
 
-    def _pending_write(self, key: Key) -> "_PendingWrite":
-        heads = self._state.heads(key)
-        state = merged(heads)
-        made = seen_after(key, heads, state)
-        write = MemoryWrite(
-            key=key,
-            fields=made.fields,
-            seen=self._state.seen(key).fields,
-            others=[shown_fields(key[0], each.fields) for each in state.others if each.fields is not None],
-            vector=state.by.vector,
-        )
-        return _PendingWrite(write=write, made=made, by=state.by.stamp.device)
+    def _pending(self, key: Key) -> PendingWrite:
+        return pending_write(key, self._state.heads(key), self._state.seen(key))
 
     def _acting_for(self, device: str) -> AbstractContextManager[object]:
         known = self._state.device(device)
         return request_context(actor=actor_of_device(known.name if known else device))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _PendingWrite:
-    """A memory that waits to be written here.
-
-    Attributes:
-        made: How it is seen once it is written as it was asked for.
-        by: The device whose change holds.
-    """
-
-    write: MemoryWrite
-    made: SeenMemory
-    by: str
-
-    @property
-    def is_same(self) -> bool:
-        """Whether the memory shows this state already, and nothing lost against it."""
-        return self.made.fields == self.write.seen and not self.write.others
-
-    @property
-    def place(self) -> tuple[bool, int, str, str]:
-        """The place in the order of writing."""
-        kind, name = self.write.key
-        return (self.made.fields is None, _ORDER.index(kind), self.by, name)
-
-
-_ORDER: Final = list(SyncKind)
-
-
-def _pages(writes: Iterable[_PendingWrite]) -> Iterator[Sequence[_PendingWrite]]:
+def _pages(writes: Iterable[PendingWrite]) -> Iterator[Sequence[PendingWrite]]:
     """Yield writes in the pages that one transaction takes, each in the name of one device."""
     for _, group in groupby(writes, key=lambda each: each.by):
         rows = list(group)

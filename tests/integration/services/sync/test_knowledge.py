@@ -322,6 +322,41 @@ async def test_decay_is_no_change(devices: list[Device], clock: ManualClock) -> 
         assert (await device.rule(rule)).is_current
 
 
+async def test_an_episode_that_was_forgotten_while_a_clock_was_wrong_stays_forgotten(
+    devices: list[Device], clock: ManualClock
+) -> None:
+    """The server had hidden it, because it had expired by its clock."""
+    laptop, server = devices
+    (episode,) = await laptop.memory.store_episodes(
+        [EpisodeDraft(content="We moved the server", butler="home")]
+    )
+    await sync_all(laptop, server)
+    assert episode.id is not None
+    await laptop.memory.forget("episode", episode.id)
+    await laptop.sync()
+    clock.advance(days=400)
+    await server.sync()
+    clock.advance(days=-400)
+    assert await sync_all(server, laptop) == []
+    for device in devices:
+        assert str(episode.id) not in {name for _, name in await device.replica.read()}
+
+
+async def test_a_wrong_clock_forgets_no_episode(devices: list[Device], clock: ManualClock) -> None:
+    """It is hidden by the clock of each device, and shown again when that is right."""
+    laptop, server = devices
+    (episode,) = await laptop.memory.store_episodes(
+        [EpisodeDraft(content="We moved the server", butler="home")]
+    )
+    await sync_all(laptop, server)
+    clock.advance(days=400)
+    await server.sync()
+    clock.advance(days=-400)
+    for device in devices:
+        assert await device.sync() == []
+        assert str(episode.id) in {name for _, name in await device.replica.read()}
+
+
 async def test_applications_add_up(devices: list[Device], clock: ManualClock) -> None:
     """Of both devices; and harm that only both together did inverts the rule."""
     laptop, server = devices

@@ -229,6 +229,7 @@ async def test_a_carrier_that_drops_forges_and_repeats_is_told(
     second.with_name("00000002-0123456789abcdef").write_bytes(first.read_bytes())
     assert "laptop: its file 2 is forged or damaged" in (await desktop.sync()).problems
     second.write_bytes(body)
+    assert (await desktop.sync()).problems == ["laptop: a second file 2 is forged or damaged"]
     assert (await desktop.sync()).problems == []
     assert desktop.text() == "three"
     assert third.exists()

@@ -370,6 +370,28 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:id
 ORDER BY id
 FOR UPDATE;
 
+-- name: drop_episode(id)!
+-- Forget an episode that was forgotten elsewhere and write the event, also if it has expired: no clock shows it again.
+WITH known AS (
+  SELECT id, expires_at, created_at FROM episodes
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id
+  FOR UPDATE
+),
+changed AS (
+  UPDATE episodes SET expires_at = known.created_at FROM known
+  WHERE episodes.tenant_id = current_setting('commonplace.tenant_id') AND episodes.id = known.id
+    AND (known.expires_at IS NULL OR known.expires_at > known.created_at)
+  RETURNING episodes.id, known.expires_at AS expired_before, episodes.expires_at
+)
+INSERT INTO memory_events (tenant_id, event_type, payload)
+SELECT
+  current_setting('commonplace.tenant_id'), 'episode_forgotten',
+  jsonb_build_object(
+    'memory_type', 'episode', 'memory_id', id, 'before', jsonb_build_object('expires_at', expired_before),
+    'after', jsonb_build_object('expires_at', expires_at)
+  )
+FROM changed;
+
 -- name: put_episodes(rows, embedding, model, version)!
 -- Insert episodes that are consolidated where their session was, or change when they expire and their
 -- butler. Each has its place among the vectors, from 1.
