@@ -15,7 +15,7 @@ from typing import Final
 
 from commonplace.core.atomic_write import write_text
 from commonplace.core.directories import make_directories
-from commonplace.core.progress import begin_step
+from commonplace.core.progress import warn_of_step
 from commonplace.core.settings import Settings
 from commonplace.storage.backup.copies import UNFINISHED_UPGRADE
 from commonplace.storage.backup.taking import DIRECTORY, back_up_before
@@ -133,7 +133,7 @@ async def upgrade_home(settings: Settings) -> Path | None:
             upgrades = await _own_upgrades(settings, server)
             if not upgrades:
                 return None
-            begin_step(
+            warn_of_step(
                 f"Upgrading the tables of {_names(upgrades)} after a backup in {settings.home / DIRECTORY}. "
                 "Earlier releases cannot open upgraded tables; to go back, install the earlier release and run "
                 "`commonplace restore --replace` with that backup"
@@ -150,7 +150,7 @@ async def upgrade_home(settings: Settings) -> Path | None:
 
 async def announce_without_backup(where: str) -> None:
     """Say before an upgrade on a server with a URL that commonplace makes no backup of it."""
-    begin_step(
+    warn_of_step(
         f"Upgrading the tables in {where}. Earlier releases cannot open upgraded tables, and commonplace makes no "
         "backup of a server with a URL: the only way back is your own backup"
     )
@@ -161,7 +161,7 @@ async def back_up_queue(settings: Settings) -> None:
     if settings.postgres_url:
         await announce_without_backup(describe_url(settings.postgres_url))
         return
-    begin_step(
+    warn_of_step(
         f"Upgrading the tables of background work after a backup in {settings.home / DIRECTORY}. The workers of "
         "earlier releases cannot use upgraded tables"
     )
