@@ -42,8 +42,8 @@ class Heritage:
         return directory / "home"
 
 
-def make_heritage(directory: Path, used: UsedHome) -> str:
-    """Let the release fill a home with its own command, and return the directory."""
+def make_heritage(directory: Path, used: UsedHome) -> None:
+    """Let the release fill a home with its own command; the export comes last."""
     directory.mkdir()
     old = install(directory / "environment", unpack(OLDEST, directory / "release"))
     home = directory / "home"
@@ -53,7 +53,6 @@ def make_heritage(directory: Path, used: UsedHome) -> str:
     old.do(home, "import", str(MEMORIES), "--from", "jsonl")
     old.do(home, "backup", str(directory / "backup.tar.gz"))
     old.do(home, "export", str(directory / "export.jsonl"))
-    return str(directory)
 
 
 def items_of(export: Path) -> list[str]:

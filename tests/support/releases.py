@@ -103,7 +103,7 @@ class Installation:
     def replace(self, release: Path) -> None:
         """Install a release in the place of this one; processes that run keep what they have imported."""
         for former in self.packages.glob("commonplace*"):
-            shutil.rmtree(former)
+            former.unlink() if former.is_symlink() else shutil.rmtree(former)
         shutil.copytree(release, self.packages, symlinks=True, dirs_exist_ok=True)
 
 

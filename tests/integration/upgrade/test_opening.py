@@ -16,6 +16,8 @@ from support.heritage import Heritage, items_of, texts_of
 from support.releases import OLDEST, WHEELS, digest_of, recorded
 from support.scripts import script
 
+pytestmark = pytest.mark.timeout(900)
+
 KINDS = {"entity", "fact", "rule", "episode", "digest", "operational", "workspace"}
 
 
