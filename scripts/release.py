@@ -3,6 +3,7 @@
 Usage: COMMONPLACE_REPOSITORY=https://… python scripts/release.py
 
 The wheel is installed into a new environment and used there; the SBOM (CycloneDX) lists what that environment holds.
+The wheel is also kept, without its large files, as a fixture of tests of upgrades (``scripts/keep_release.py``).
 Every dependency must be a wheel on macOS and Linux with arm64, for each version of Python.
 The version is that of pyproject.toml, and the notes are the changelog's section of that version.
 """
@@ -21,6 +22,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import keep_release
 import platforms
 import try_wheel
 
@@ -73,8 +75,10 @@ def main() -> None:
     ]
     if faults:
         sys.exit("\n".join(faults))
+    fixture = keep_release.keep(wheel, keep_release.RELEASES)
     (DIST / "NOTES.md").write_text(notes, encoding="utf-8")
     (DIST / "SHA256SUMS").write_text("".join(map(checksum, (wheel, sdist, sbom))), encoding="ascii")
+    print(f"{fixture} is kept for tests of upgrades: commit it with the release")
     print(f"{version} is ready in {DIST}: {', '.join(sorted(each.name for each in DIST.iterdir()))}")
 
 

@@ -174,6 +174,28 @@ def test_notes_are_the_section_of_the_version(release: ModuleType) -> None:
     assert release.section(changelog, "1.0") is None
 
 
+@pytest.mark.requirement("UPG-06.1")
+def test_the_wheel_that_is_kept_has_no_large_files(tmp_path: Path) -> None:
+    """The same wheel makes the same file, whose digest is in the list."""
+    wheel = tmp_path / "commonplace-1.2.3-py3-none-any.whl"
+    names = (
+        "commonplace/judge/network.safetensors",
+        "commonplace/cli/main.py",
+        "commonplace-1.2.3.dist-info/RECORD",
+    )
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for each in names:
+            archive.writestr(each, f"content of {each}")
+    keep = script("keep_release").keep
+    copies = [keep(wheel, tmp_path / str(number)).read_bytes() for number in range(2)]
+    assert copies[0] == copies[1]
+    with zipfile.ZipFile(tmp_path / "0" / wheel.name) as archive:
+        assert {each: archive.read(each).decode() for each in archive.namelist()} == {
+            each: f"content of {each}" for each in names[1:]
+        }
+    assert (tmp_path / "0" / "SHA256SUMS").read_text().endswith(f"  {wheel.name}\n")
+
+
 def test_archives_have_what_they_need_and_no_more(release: ModuleType) -> None:
     """Caches and environments never belong in them."""
     names = [

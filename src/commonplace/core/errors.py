@@ -14,6 +14,7 @@
     ├── StorageError                        a file or database
     │   ├── StorageUnavailableError         cannot be reached or written: disk full, server down, locked
     │   ├── DatabaseTooNewError             its schema is newer than this release
+    │   ├── FileTooNewError                 a newer release wrote a file of the home
     │   ├── DatabaseTooOldError             its schema is from a development version
     │   └── EmbeddedPostgresError           the embedded server cannot be set up, started or stopped
     ├── ListenError                         the service cannot take connections at an address
@@ -200,7 +201,18 @@ class DatabaseTooNewError(StorageError):
         self.known = known
         super().__init__(
             f"{where} has schema revision {quoted(found)}, but this release supports only revisions up to "
-            f"{quoted(known)}: install the release that made the database, or use another database"
+            f"{quoted(known)}: install the release that made the database, or go back with a backup from before its "
+            "upgrade: commonplace restore --replace FILE"
+        )
+
+
+class FileTooNewError(StorageError):
+    """A newer release wrote a file of the home, so this release neither reads nor replaces it."""
+
+    def __init__(self, path: str, number: object, known: int) -> None:
+        super().__init__(
+            f"{path} has format {quoted(number)}, but this release knows only format {known}: install the release that "
+            "wrote the file, or go back with a backup from before the upgrade: commonplace restore --replace FILE"
         )
 
 

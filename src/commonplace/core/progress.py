@@ -14,3 +14,8 @@ _log = logging.getLogger(LOGGER)
 def begin_step(step: str) -> None:
     """Report the beginning of a step that takes seconds, in words that follow the name of the program."""
     _log.info(step)
+
+
+def warn_of_step(step: str) -> None:
+    """Report the beginning of a step that cannot be taken back; programs that show no steps log a warning."""
+    _log.warning(step)

@@ -24,6 +24,7 @@ from typing import Any, Final, cast
 from commonplace.core.atomic_write import write_text
 from commonplace.core.directories import make_directories
 from commonplace.core.errors import SettingsError, StorageUnavailableError
+from commonplace.core.file_format import require_format
 from commonplace.core.text import clean_text
 from commonplace.storage.file_locks import FileLock
 
@@ -99,9 +100,11 @@ class IdentityLocation:
 
         Raises:
             SettingsError: The file cannot be read.
+            FileTooNewError: A newer release wrote the file.
         """
         try:
             document = json.loads(self.file.read_bytes()[:_MAX_FILE_BYTES])
+            require_format(document, path=self.file)
             entries = cast("Mapping[str, Any]", document["projects"])
             return {inner: Identity(id=entry["id"], name=entry["name"]) for inner, entry in entries.items()}
         except (FileNotFoundError, NotADirectoryError):

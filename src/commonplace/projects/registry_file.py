@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar, cast
 
 from commonplace.core.clock import parse_timestamp
 from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError
+from commonplace.core.file_format import require_format
 from commonplace.projects.git_fingerprint import Clues
 from commonplace.projects.identity import NAMELESS, IdentityLocation, write_json
 from commonplace.projects.merges import ProjectMoves, merges_in_force, project_moves, standing_for
@@ -220,9 +221,11 @@ class RegistryFile:
 
         Raises:
             SettingsError: The file cannot be read.
+            FileTooNewError: A newer release wrote the file.
         """
         try:
             document = json.loads(self.path.read_text(encoding="utf-8"))
+            require_format(document, path=self.path)
             own = cast("Mapping[str, Mapping[str, Any]]", document["projects"])
             elsewhere = cast("Mapping[str, Mapping[str, Any]]", document.get("elsewhere", {}))
             return RegistryContents(

@@ -55,6 +55,12 @@ def upgrade_major(cluster: Cluster, server_lock: FileLock) -> None:
     found = (cluster.data / "PG_VERSION").read_text(encoding="ascii").strip()
     if found == POSTGRES_MAJOR:
         return
+    if found.isdecimal() and int(found) > int(POSTGRES_MAJOR):
+        raise EmbeddedPostgresError(
+            f"{cluster.data} was made by PostgreSQL {found}, but this release includes {POSTGRES_MAJOR}: install the "
+            "release that made the data, or move the directory away and go back with a backup from before its "
+            "upgrade: commonplace restore --replace FILE"
+        )
     programs = earlier_programs(found)
     if programs is None:
         raise EmbeddedPostgresError(

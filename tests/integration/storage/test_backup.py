@@ -347,7 +347,7 @@ async def test_a_backup_of_a_newer_release_is_refused(used: Settings, tmp_path: 
 
 
 async def test_an_upgrade_makes_a_backup_first(new_settings: Settings) -> None:
-    """Only where there are tables to upgrade; a few are kept, and each can be restored."""
+    """Only where there are tables to upgrade; a few of each kind are kept, and each can be restored."""
     await (await open_database(new_settings, "apps")).close()
     assert not (new_settings.home / DIRECTORY).exists()
     await migrate_sqlite(new_settings.database_path, "operational", target="ops_008")
@@ -359,7 +359,8 @@ async def test_an_upgrade_makes_a_backup_first(new_settings: Settings) -> None:
     assert await dumps(new_settings) == older
     for _ in range(KEPT + 1):
         await back_up_before(new_settings, "upgrade")
-    assert len(list((new_settings.home / DIRECTORY).iterdir())) == KEPT
+    kinds = [path.name[:14] for path in (new_settings.home / DIRECTORY).iterdir()]
+    assert (kinds.count("before-upgrade"), kinds.count("before-restore")) == (KEPT, 1)
 
 
 async def test_workspace_memory_goes_back_to_its_directory(used: Settings, tmp_path: Path) -> None:

@@ -62,6 +62,17 @@ async def _fill(url: str, home: Path) -> None:
         await memory.store_fact(subject="port", predicate="is", content="It is 5432.")
 
 
+@pytest.mark.requirement("UPG-03.3")
+def test_data_of_a_newer_major_version_are_refused(tmp_path: Path) -> None:
+    """Whatever programs the machine has: the data stay as they are."""
+    cluster = locate_cluster(tmp_path / "postgres")
+    cluster.data.mkdir(parents=True)
+    (cluster.data / "PG_VERSION").write_text(f"{int(POSTGRES_MAJOR) + 1}\n")
+    with cluster.lock("server") as lock, pytest.raises(EmbeddedPostgresError, match="restore --replace FILE"):
+        majors.upgrade_major(cluster, lock)
+    assert [path.name for path in cluster.data.iterdir()] == ["PG_VERSION"]
+
+
 def contents_of(home: Path) -> list[str]:
     """Return the facts of a home's embedded server."""
 

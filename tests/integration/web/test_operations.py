@@ -170,6 +170,7 @@ async def test_health_is_found_out_by_reading(client: httpx2.AsyncClient) -> Non
         "workspace": "ok",
         "knowledge": "starting",
         "embedding model": "ok",
+        "release": "ok",
     }
     assert health["parts"]["apps"]["ms"] > 0
 

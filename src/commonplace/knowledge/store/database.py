@@ -17,10 +17,11 @@ from commonplace.core.settings import Settings
 from commonplace.knowledge.store.replicas import Replicas
 from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.embedded import EmbeddedPostgres
-from commonplace.storage.migrations.opening import before_upgrade
-from commonplace.storage.migrations.runner import Branch, is_current, migrate_postgres
+from commonplace.storage.migrations.opening import before_upgrade, before_upgrade_by_url
+from commonplace.storage.migrations.runner import Branch, is_current, migrate_postgres, postgres_revisions
 from commonplace.storage.postgres import access_to, close_pool, open_current_pool, open_pool
 from commonplace.storage.postgres_access import Access, PostgresUrls, with_owner
+from commonplace.storage.postgres_database import translated_errors
 from commonplace.storage.postgres_url import require_direct
 
 if TYPE_CHECKING:
@@ -117,6 +118,17 @@ class KnowledgeDatabase:
         await self.pool()
         return await access_to(self._source, as_owner=as_owner)
 
+    async def revisions(self) -> set[str]:
+        """Return the revisions of the tables, which another process may change.
+
+        Raises:
+            StorageError: The server cannot be reached.
+        """
+        pool = await self.pool()
+        with translated_errors("knowledge memory"):
+            async with pool.acquire() as connection:
+                return await postgres_revisions(connection)
+
     async def close(self) -> None:
         """Close the connections, and release the embedded server."""
         if self._opening is not None and not self._opening.done():
@@ -133,7 +145,7 @@ class KnowledgeDatabase:
             url = self.settings.postgres_url
             if url:
                 source = with_owner(url, self.settings)
-                await migrate_postgres(source, BRANCH)
+                await migrate_postgres(source, BRANCH, before=before_upgrade_by_url(url))
                 pool = await open_pool(source)
             else:
                 source = await stack.enter_async_context(EmbeddedPostgres(self.settings.postgres_directory))

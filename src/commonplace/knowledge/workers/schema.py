@@ -17,6 +17,7 @@ from procrastinate.schema import SchemaManager
 
 from commonplace.core.errors import DatabaseTooNewError, StorageUnavailableError
 from commonplace.core.quoting import quoted
+from commonplace.storage.migrations.runner import Before
 from commonplace.storage.postgres_access import Access, connect
 from commonplace.storage.postgres_database import translated_errors
 
@@ -57,13 +58,14 @@ def known_steps() -> list[Step]:
     ]
 
 
-async def prepare_schema(access: Access) -> None:
+async def prepare_schema(access: Access, *, before: Before | None = None) -> None:
     """Bring the queue's schema up to date; two processes may do so at once.
 
     A step and its record are one transaction, so a killed process leaves complete steps and the next process continues.
 
     Args:
         access: The access to the knowledge database.
+        before: Awaited before tables that exist are changed.
 
     Raises:
         DatabaseTooNewError: A newer release of Procrastinate or of this package changed the schema.
@@ -74,8 +76,11 @@ async def prepare_schema(access: Access) -> None:
     connection = await connect(access.url, where=access.where, server_settings=access.server_settings)
     try:
         with translated_errors(access.where):
-            if await _noted(connection, access.where, steps) == {step.name for step in steps}:
+            noted = await _noted(connection, access.where, steps)
+            if noted == {step.name for step in steps}:
                 return
+            if before is not None and _is_upgrade(noted, steps):
+                await before()
             await _bring_up(connection, access.where, steps)
     except asyncpg.InsufficientPrivilegeError as error:
         raise StorageUnavailableError(
@@ -85,6 +90,12 @@ async def prepare_schema(access: Access) -> None:
         ) from error
     finally:
         await connection.close()
+
+
+def _is_upgrade(noted: set[str], steps: list[Step]) -> bool:
+    """Return whether missing steps change existing tables; another process may be creating them."""
+    missing = {step.name for step in steps} - noted
+    return bool(noted) and missing != {step.name for step in steps if step.name.startswith(_OURS)}
 
 
 async def _noted(connection: asyncpg.Connection, where: str, steps: list[Step]) -> set[str]:

@@ -28,6 +28,7 @@ from commonplace.knowledge.workers.schema import prepare_schema
 from commonplace.knowledge.workers.tasks import JobDependencies, register_tasks
 from commonplace.llm.model import Model
 from commonplace.llm.opening import open_consolidation_model
+from commonplace.storage.migrations.opening import before_queue_upgrade
 from commonplace.storage.postgres_url import is_pooled
 
 GRACE_S: Final = 10.0
@@ -93,7 +94,8 @@ class Worker:
                 knowledge = await stack.enter_async_context(opening)
             if model is None:
                 model = await stack.enter_async_context(open_consolidation_model(settings, clock=clock))
-            await prepare_schema(await knowledge.database.access(as_owner=True))
+            access = await knowledge.database.access(as_owner=True)
+            await prepare_schema(access, before=before_queue_upgrade(settings))
             yield cls(
                 JobDependencies(knowledge=knowledge, settings=settings, model=model, worker=this_worker())
             )

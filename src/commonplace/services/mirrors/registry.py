@@ -17,6 +17,7 @@ from commonplace.core.atomic_write import write_text
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.directories import make_directories
 from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError
+from commonplace.core.file_format import require_format
 from commonplace.core.quoting import quoted
 from commonplace.services.mirrors.forms import MirrorForm
 from commonplace.storage.file_locks import FileLock
@@ -85,10 +86,12 @@ class MirrorRegistry:
 
         Raises:
             SettingsError: The file with the mirrors cannot be read.
+            FileTooNewError: A newer release wrote the file.
         """
         path = self._home / FILE
         try:
             document = json.loads(path.read_bytes())
+            require_format(document, path=path)
             return [_mirror(each) for each in cast("list[Mapping[str, Any]]", document["mirrors"])]
         except FileNotFoundError:
             return []

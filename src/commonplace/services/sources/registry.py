@@ -24,6 +24,7 @@ from commonplace.core.errors import (
     SettingsError,
     StorageUnavailableError,
 )
+from commonplace.core.file_format import require_format
 from commonplace.core.quoting import quoted
 from commonplace.services.sources.records import SourceRecord
 from commonplace.services.transfer.importers import ImportSource
@@ -196,7 +197,9 @@ def _read(path: Path, default: Mapping[str, Any]) -> Mapping[str, Any]:
         raise SettingsError(f"{path}: cannot be read: {error}") from None
     if not isinstance(document, dict):
         raise SettingsError(f"{path}: expected an object")
-    return cast("Mapping[str, Any]", document)
+    fields = cast("Mapping[str, Any]", document)
+    require_format(fields, path=path)
+    return fields
 
 
 def _source(document: Mapping[str, Any]) -> FollowedSource:

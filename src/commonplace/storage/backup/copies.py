@@ -40,6 +40,9 @@ LISTS: Final = ("projects.json", "sources.json", "mirrors.json")
 """Lists that name memories of this home, so that they fit the memories of the same backup alone."""
 SESSIONS: Final = "claude-code"
 
+UNFINISHED_UPGRADE: Final = "upgrade.json"
+"""The note about the backup of an upgrade that has not ended."""
+
 SYNC: Final = "sync"
 """The state of sync. A restored home joins again as another device, because numbers of changes are never used twice."""
 
@@ -54,6 +57,7 @@ NOT_KEPT: Final = frozenset(
         f"{SYNC}.joining",
         clock_guard.FILE,
         last_backup.FILE,
+        UNFINISHED_UPGRADE,
     }
 )
 """Parts of a home that are copied in another way, can be recreated, or describe this machine."""

@@ -316,6 +316,7 @@ def _restore_home(source: Path, home: Path) -> list[Path]:
     for name in copies.LISTS:
         if home / name not in targets:
             (home / name).unlink(missing_ok=True)
+    (home / copies.UNFINISHED_UPGRADE).unlink(missing_ok=True)
     shutil.rmtree(home / copies.SYNC, ignore_errors=True)
     return sorted(set((home / copies.SESSIONS).glob("*.json")) - targets)
 

@@ -2,11 +2,9 @@
 
 import asyncio
 import os
-import re
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -32,7 +30,7 @@ DIRECTORY: Final = "backups"
 """The directory in a home for the backups made before upgrades and restores."""
 
 KEPT: Final = 3
-"""The number of such backups to keep."""
+"""The number of backups of each of the two kinds to keep."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,29 +160,23 @@ async def _write(
             shutil.rmtree(staging, ignore_errors=True)
 
 
-async def back_up_before(settings: Settings, what: str, *, only_sqlite: bool = False) -> Path:
-    """Make a backup in the home, and delete all but the newest few of such backups.
+async def back_up_before(settings: Settings, what: str) -> Path:
+    """Make a backup in the home, and delete all but the newest few before such an operation.
 
     Args:
         settings: The home and its databases. A PostgreSQL server with a URL is left out, because its role may not be
             allowed to read everything; its operator makes backups of it.
         what: The upcoming operation, for the name of the file.
-        only_sqlite: Whether to leave out the embedded server too.
 
     Raises:
         StorageError: The backup cannot be made, so the operation must not proceed.
     """
     moment = format_timestamp(utc_now()).translate(str.maketrans("", "", "-:"))
     target = settings.home / DIRECTORY / f"before-{what}-{moment}.tar.gz"
-    async with _nothing() if only_sqlite else servers(settings) as found:
+    async with servers(settings) as found:
         embedded = {name: server for name, server in found.items() if server.admin_url}
         await _write(settings, embedded, target, ())
-    made = sorted(target.parent.glob("before-*.tar.gz"), key=lambda path: re.sub(r".*-", "", path.name))
+    made = sorted(target.parent.glob(f"before-{what}-*.tar.gz"))
     for old in made[:-KEPT]:
         old.unlink(missing_ok=True)
     return target
-
-
-@asynccontextmanager
-async def _nothing() -> AsyncGenerator[dict[str, PostgresServer]]:
-    yield {}

@@ -8,6 +8,7 @@ from commonplace.storage.database import Database
 from commonplace.storage.migrations.runner import Before, Branch, migrate_postgres, migrate_sqlite
 from commonplace.storage.postgres_access import with_owner
 from commonplace.storage.postgres_database import PostgresDatabase
+from commonplace.storage.postgres_url import describe_url
 from commonplace.storage.sqlite import SQLiteDatabase
 
 
@@ -18,19 +19,41 @@ async def open_database(settings: Settings, branch: Branch) -> Database:
         StorageError: The database cannot be opened or upgraded, or is newer than this release.
     """
     if settings.database_is_postgres:
-        await migrate_postgres(with_owner(settings.database, settings), branch)
+        before = before_upgrade_by_url(settings.database)
+        await migrate_postgres(with_owner(settings.database, settings), branch, before=before)
         return await PostgresDatabase.open(settings.database)
     path = settings.database_path
-    await migrate_sqlite(path, branch, before=before_upgrade(settings, only_sqlite=True))
+    await migrate_sqlite(path, branch, before=before_upgrade(settings))
     return await SQLiteDatabase.open(path)
 
 
-def before_upgrade(settings: Settings, *, only_sqlite: bool = False) -> Before:
-    """Return the function that makes a backup in the home before an upgrade."""
+def before_upgrade(settings: Settings) -> Before:
+    """Return the function that upgrades the whole home, after a backup, before one of its memories is opened."""
+
+    async def upgrade() -> None:
+        await _home_upgrade().upgrade_home(settings)
+
+    return upgrade
+
+
+def before_upgrade_by_url(url: str) -> Before:
+    """Return the function that says what an upgrade on a server with a URL cannot take back."""
+
+    async def announce() -> None:
+        await _home_upgrade().announce_without_backup(describe_url(url))
+
+    return announce
+
+
+def before_queue_upgrade(settings: Settings) -> Before:
+    """Return the function that makes a backup before the tables of background work are upgraded."""
 
     async def back_up() -> None:
-        # Imported when a database is upgraded: each start of a command would wait for the libraries of archives.
-        taking: Any = import_module("commonplace.storage.backup.taking")
-        await taking.back_up_before(settings, "upgrade", only_sqlite=only_sqlite)
+        await _home_upgrade().back_up_queue(settings)
 
     return back_up
+
+
+def _home_upgrade() -> Any:  # noqa: ANN401 - a module
+    """Import the upgrade when it is due: each start of a command would wait for the libraries of archives."""
+    return import_module("commonplace.storage.backup.home_upgrade")

@@ -7,19 +7,23 @@ A database that is up to date costs one query and does not load Alembic.
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import asyncpg
 
 from commonplace.core.progress import begin_step
+from commonplace.core.settings import Settings
 from commonplace.storage import sqlite
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.postgres_access import PostgresUrls, connected, prepare_access
 from commonplace.storage.roles import IS_READY, owner_access
+
+if TYPE_CHECKING:
+    from asyncpg.pool import PoolConnectionProxy
 
 Branch = Literal["operational", "apps", "memory", "access"]
 
@@ -51,19 +55,27 @@ async def migrate_sqlite(
         DatabaseTooOldError: A development version made the schema; nothing is written.
         StorageUnavailableError: The file cannot be opened or written.
     """
-    found = await asyncio.to_thread(_revisions_of_file, path)
+    found = await asyncio.to_thread(revisions_of_file, path)
     if HEADS[branch] not in found:
-        await _prepare(branch, found, before)
+        await _prepare(branch, found, before, where=str(path))
         await asyncio.to_thread(_upgrades().upgrade_sqlite, path, branch, target)
 
 
-async def _prepare(branch: Branch, found: set[str], before: Before | None) -> None:
+async def _prepare(branch: Branch, found: set[str], before: Before | None, *, where: str) -> None:
+    """Prepare a change of existing tables; refuse it before anything is written if this release cannot make it."""
     prefix = HEADS[branch].partition("_")[0]
+    if found:
+        require_known(found, where=where)
     if before is not None and any(revision.startswith(prefix) for revision in found):
         await before()
 
 
-def _revisions_of_file(path: Path) -> set[str]:
+def revisions_of_file(path: Path) -> set[str]:
+    """Return the revisions of all branches in a SQLite file.
+
+    Raises:
+        StorageUnavailableError: The file cannot be opened.
+    """
     with closing(sqlite.connect(path)) as connection, sqlite.translated_errors(path):
         return sqlite_revisions(connection)
 
@@ -104,8 +116,8 @@ async def migrate_postgres(
     ) as connection:
         found = await postgres_revisions(connection)
     if HEADS[branch] not in found:
+        await _prepare(branch, found, before, where=access.where)
         begin_step("Creating or upgrading the tables of knowledge memory")
-        await _prepare(branch, found, before)
         await _upgrades().upgrade_postgres(access, branch, target)
 
 
@@ -119,11 +131,38 @@ async def is_current(branch: Branch, connection: asyncpg.Connection) -> bool:
     return bool(await connection.fetchval(IS_READY)) and HEADS[branch] in await postgres_revisions(connection)
 
 
-async def postgres_revisions(connection: asyncpg.Connection) -> set[str]:
+async def postgres_revisions(connection: "asyncpg.Connection | PoolConnectionProxy") -> set[str]:
     """Return the revisions of all branches in a PostgreSQL database; empty for one without tables of commonplace."""
     if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
         return set()
     return {row[0] for row in await connection.fetch("SELECT version_num FROM alembic_version")}
+
+
+async def database_revisions(settings: Settings) -> set[str]:
+    """Return the revisions of the database of operational and app memory.
+
+    Raises:
+        StorageError: The database cannot be read.
+    """
+    if not settings.database_is_postgres:
+        return await asyncio.to_thread(revisions_of_file, settings.database_path)
+    async with connected(settings.database) as connection:
+        return await postgres_revisions(connection)
+
+
+def other_revisions(revisions: Collection[str]) -> list[str]:
+    """Return the revisions that are not those of this release, because another process changed the tables."""
+    return sorted(set(revisions) - set(HEADS.values()))
+
+
+def require_known(revisions: Collection[str], *, where: str) -> None:
+    """Require that this release can upgrade tables with these revisions.
+
+    Raises:
+        DatabaseTooNewError: A revision is of a newer release.
+        DatabaseTooOldError: A revision is of a development version.
+    """
+    _upgrades().require_known(revisions, where=where)
 
 
 def _upgrades() -> Any:  # noqa: ANN401 - a module

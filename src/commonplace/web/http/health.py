@@ -29,6 +29,7 @@ from commonplace.llm.ledger import Ledger
 from commonplace.services.health import WITHOUT_KNOWLEDGE, Aspect, HealthWarning, read_health, warnings_of
 from commonplace.services.opening import Memories, OpenedMemories
 from commonplace.services.sync.sync_health import read_sync_health
+from commonplace.storage.migrations.runner import database_revisions, other_revisions
 from commonplace.web.http.access import OpenMemories, known_caller
 from commonplace.web.http.problems import UNHEALTHY, Problem
 from commonplace.web.http.refusals import problem_response
@@ -37,8 +38,11 @@ from commonplace.web.http.shape import Shape
 TIMEOUT_S: Final = 3.0
 """The time limit for each part; load balancers and supervisors give up after a few seconds."""
 
-NOT_REQUIRED: Final = frozenset({"background work", "read replicas"})
+NOT_REQUIRED: Final = frozenset({"background work", "read replicas", "release"})
 """Parts that the service can do without."""
+
+RELEASE: Final = version("commonplace")
+"""The release that this process runs; another one may be installed while it runs."""
 
 
 class State(StrEnum):
@@ -92,7 +96,7 @@ class Checks:
 
     Attributes:
         memories: The open memories.
-        settings: The schedules of background work; without them, background work is not checked.
+        settings: The settings of the service; without them, neither tables nor background work are checked.
         worker: Whether background work runs in this process.
         ledger: The counts of language models.
     """
@@ -113,6 +117,8 @@ class Checks:
         }
         if self.memories.knowledge.database.settings.postgres_read_url:
             checks["read replicas"] = self._replicas
+        if self.settings is not None:
+            checks["release"] = self._release
         if self.worker:
             checks["background work"] = self._background
         parts = await asyncio.gather(*(_look(check) for check in checks.values()))
@@ -153,6 +159,18 @@ class Checks:
         if not self.memories.knowledge.database.was_tried:
             return State.STARTING
         await self.memories.knowledge.events.list(limit=1)
+        return State.OK
+
+    async def _release(self) -> State:
+        """Compare the tables with this release; another process may have upgraded or restored them."""
+        knowledge = self.memories.knowledge.database
+        revisions = await database_revisions(self.settings) if self.settings else set[str]()
+        if knowledge.was_tried:
+            revisions |= await knowledge.revisions()
+        if others := other_revisions(revisions):
+            raise StorageUnavailableError(
+                f"another release changed the tables ({', '.join(others)}): restart this service with that release"
+            )
         return State.OK
 
     async def _replicas(self) -> State:
@@ -239,4 +257,4 @@ async def health(request: Request, _memories: OpenMemories) -> HealthShape | JSO
     if state is State.DOWN:
         down = ", ".join(name for name, part in parts.items() if part.status is State.DOWN)
         return problem_response(HealthProblem(**UNHEALTHY.problem(f"down: {down}").model_dump(), parts=shown))
-    return HealthShape(status=state, version=version("commonplace"), parts=shown)
+    return HealthShape(status=state, version=RELEASE, parts=shown)
