@@ -43,6 +43,11 @@ class YearMemories:
         """Return a digest of all memories that have not expired."""
         return fingerprint_of(await self.read())
 
+    async def forgotten(self, keys: Collection[Key]) -> Collection[Key]:
+        """Return nothing: what was forgotten leaves nothing behind."""
+        del keys
+        return ()
+
     async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
         """Return nothing: these memories have no vectors."""
         del keys

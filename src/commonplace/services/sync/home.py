@@ -409,6 +409,11 @@ class _Nothing:
         """Return nothing."""
         return {}
 
+    async def forgotten(self, keys: Collection[Key]) -> Collection[Key]:
+        """Return nothing."""
+        del keys
+        return ()
+
     async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
         """Return nothing."""
         del keys
@@ -433,6 +438,10 @@ class _Guarded:
     async def fingerprint(self) -> str:
         """Return a digest of the memories."""
         return await self._replica.fingerprint()
+
+    async def forgotten(self, keys: Collection[Key]) -> Collection[Key]:
+        """Return those that were forgotten."""
+        return await self._replica.forgotten(keys)
 
     async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
         """Return the vectors of the texts of memories."""

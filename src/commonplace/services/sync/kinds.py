@@ -24,6 +24,19 @@ class SyncKind(StrEnum):
     """Not a memory: an order to erase the texts of memories; see :mod:`.erasures`."""
 
 
+WRITTEN_TOGETHER: Final = frozenset(
+    {
+        SyncKind.LINK,
+        SyncKind.ENTITY,
+        SyncKind.EPISODE,
+        SyncKind.FACT,
+        SyncKind.RULE,
+        SyncKind.APPLICATION,
+    }
+)
+"""The kinds of which one transaction writes many; each of the others is written and noted by itself."""
+
+
 class Join(StrEnum):
     """How the values of a field in changes that have not seen each other become one."""
 

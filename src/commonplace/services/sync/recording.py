@@ -4,17 +4,22 @@ Source: ADR 0040.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from commonplace.core.clock import Clock
 from commonplace.services.sync.changes import Change, Fields
 from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.finding import SeenMemory, change_of, is_edit_of, is_passage_of_time
+from commonplace.services.sync.kinds import SyncKind
 from commonplace.services.sync.pending_writes import pending_write, shows
 from commonplace.services.sync.replica import Replica
 from commonplace.services.sync.state import SyncState
 from commonplace.services.sync.versions import HybridClock, Stamp
+
+_WITH_TOMBSTONES: Final = frozenset({SyncKind.FACT, SyncKind.RULE})
+"""The kinds whose memories stay in the database when they are forgotten."""
 
 
 class ChangeRecorder:
@@ -39,7 +44,8 @@ class ChangeRecorder:
         if fingerprint == self._state.fingerprint():
             return 0
         rows = await self._replica.read()
-        changes = await asyncio.to_thread(self._changes, rows)
+        new = await asyncio.to_thread(self._new_and_absent, rows)
+        changes = await asyncio.to_thread(self._changes, rows, await self._replica.forgotten(new))
         if changes:
             named = [(each.kind, each.name) for each in changes if not each.is_deletion]
             vectors = await self._replica.vectors(named)
@@ -59,10 +65,26 @@ class ChangeRecorder:
         seen = {key: fields for key, fields in self._state.seen_fields().items() if fields is not None}
         return rows == seen
 
-    def _changes(self, rows: Mapping[Key, Fields]) -> list[Change]:
-        """Return the changes of this device, without writes that a kill has left half noted."""
+    def _new_and_absent(self, rows: Mapping[Key, Fields]) -> list[Key]:
+        """Return the facts and rules that wait, are not here, and were not seen here before.
+
+        Those that were written just before a kill may have been forgotten since.
+        """
+        return [
+            key
+            for key in self._state.pending()
+            if key[0] in _WITH_TOMBSTONES and key not in rows and self._state.seen(key) == SeenMemory()
+        ]
+
+    def _changes(self, rows: Mapping[Key, Fields], forgotten: Collection[Key]) -> list[Change]:
+        """Return the changes of this device, without writes that a kill has left half noted.
+
+        Args:
+            rows: The memories of this device.
+            forgotten: Memories that wait, were written before a kill, and were then forgotten here.
+        """
         seen = self._state.seen_fields()
-        keys = sorted(key for key in {*rows, *seen} if rows.get(key) != seen.get(key))
+        keys = sorted({key for key in {*rows, *seen} if rows.get(key) != seen.get(key)} | {*forgotten})
         waiting = set(self._state.pending()) if keys else set[Key]()
         changes: list[Change] = []
         shown: dict[Key, SeenMemory] = {}
@@ -71,7 +93,9 @@ class ChangeRecorder:
             if is_passage_of_time(key[0], now, before, self._now()):
                 shown[key] = replace(before, fields=now)
                 continue
-            if key in waiting:
+            if key in forgotten:
+                before = self._made(key, before)
+            elif key in waiting:
                 before = self._seen_after_kill(key, before, now)
                 if now == before.fields:
                     continue
@@ -94,12 +118,16 @@ class ChangeRecorder:
 
     def _seen_after_kill(self, key: Key, before: SeenMemory, now: Fields | None) -> SeenMemory:
         """Return how a memory that waits was last seen: it may have been written just before a kill."""
-        made = pending_write(key, self._state.heads(key), before).made
+        made = self._made(key, before)
         if shows(now, made.fields, before.fields):
             made = replace(made, fields=now)
             self._state.written({key: made})
             return made
         return made if is_edit_of(now, made.fields, before.fields) else before
+
+    def _made(self, key: Key, before: SeenMemory) -> SeenMemory:
+        """Return how a memory that waits is seen once it is written."""
+        return pending_write(key, self._state.heads(key), before).made
 
     def _tick(self) -> Stamp:
         """Return the stamp of the next change."""

@@ -46,6 +46,10 @@ class Replica(Protocol):
         """Return the fields of all memories that sync."""
         ...
 
+    async def forgotten(self, keys: Collection[Key]) -> Collection[Key]:
+        """Return those of facts and rules that are not shown, because they were forgotten; not what never was here."""
+        ...
+
     async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
         """Return the vectors of the texts of memories as values of JSON, for those that have one."""
         ...

@@ -212,13 +212,13 @@ class Syncing:
         self._clock = HybridClock(self._device, self._state.latest_stamp())
         problems = await self._erase_texts()
         writer, recorder = MemoryWriter(self._state, self._replica), self._recorder()
-        left_over, _ = await writer.write_all()
         own_changes = await recorder.record_all()
+        left_over, _ = await writer.write_all()
         names, intake = await asyncio.to_thread(self._take)
         self._require_member()
         problems += await self._erase_texts()
         memories, conflicts = await writer.write_all()
-        if memories:
+        if left_over or memories:
             await recorder.note_contents()
         sent = await asyncio.to_thread(self._send, names)
         return SyncReport(

@@ -14,6 +14,7 @@ from commonplace.core.errors import ConflictError
 from commonplace.core.request_context import request_context
 from commonplace.services.sync.actors import actor_of_device
 from commonplace.services.sync.erasures import Key
+from commonplace.services.sync.kinds import WRITTEN_TOGETHER
 from commonplace.services.sync.pending_writes import PendingWrite, pending_write
 from commonplace.services.sync.replica import Replica
 from commonplace.services.sync.state import SyncState
@@ -91,7 +92,10 @@ class MemoryWriter:
 
 def _pages(writes: Iterable[PendingWrite]) -> Iterator[Sequence[PendingWrite]]:
     """Yield writes in the pages that one transaction takes, each in the name of one device."""
-    for _, group in groupby(writes, key=lambda each: each.by):
+    for (_, is_together), group in groupby(
+        writes, key=lambda each: (each.by, each.write.key[0] in WRITTEN_TOGETHER)
+    ):
         rows = list(group)
-        for first in range(0, len(rows), PAGE):
-            yield rows[first : first + PAGE]
+        size = PAGE if is_together else 1
+        for first in range(0, len(rows), size):
+            yield rows[first : first + size]

@@ -22,6 +22,7 @@ from commonplace.knowledge.store.database import KnowledgeDatabase
 from commonplace.services.sync.kinds import SyncKind
 from commonplace.services.sync.replica import MemoryWrite
 from commonplace.services.sync.replicas.knowledge import KnowledgeReplica
+from commonplace.services.sync.state import SyncState
 from support.database_stock import DatabaseStock
 from support.knowledge import TENANT
 from support.passages import long_text
@@ -267,6 +268,30 @@ async def test_a_forgotten_fact_stays_forgotten(devices: list[Device], clock: Ma
     await sync_all(laptop, server)
     for device in devices:
         assert await device.active() == ["8096"]
+
+
+async def test_what_is_forgotten_after_a_kill_stays_forgotten(
+    devices: list[Device], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page was written and not noted; facts of it that nobody touched stay."""
+    laptop, server = devices
+    keys = [await laptop.fact(f"Port {number}", subject=f"Service {number}") for number in range(3)]
+    await laptop.sync()
+    with monkeypatch.context() as patch:
+        patch.setattr(SyncState, "written", killed)
+        with pytest.raises(KeyboardInterrupt):
+            await server.sync()
+    assert await server.active() == ["Port 0", "Port 1", "Port 2"]
+    await server.memory.forget("fact", keys[1])
+    assert await sync_all(server, laptop) == []
+    for device in devices:
+        assert await device.active() == ["Port 0", "Port 2"]
+
+
+def killed(self: SyncState, seen: object) -> None:
+    """Die before something is noted."""
+    del self, seen
+    raise KeyboardInterrupt
 
 
 async def test_an_edit_of_a_forgotten_fact_waits(devices: list[Device], clock: ManualClock) -> None:

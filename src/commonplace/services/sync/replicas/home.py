@@ -78,6 +78,13 @@ class HomeReplica:
         """
         return " ".join([await replica.fingerprint() for replica in dict.fromkeys(self._replicas.values())])
 
+    async def forgotten(self, keys: Collection[Key]) -> Collection[Key]:
+        """Return those of facts and rules that were forgotten."""
+        forgotten: list[Key] = []
+        for replica, own in self._by_replica(keys).items():
+            forgotten += await replica.forgotten(own)
+        return forgotten
+
     async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
         """Return the vectors of the texts of memories."""
         vectors: dict[Key, Fields] = {}

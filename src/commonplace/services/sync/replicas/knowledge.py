@@ -45,6 +45,11 @@ class KnowledgeReplica:
         """Return a digest of all memories."""
         return await self._memory.exchange.fingerprint()
 
+    async def forgotten(self, keys: Collection[Key]) -> Collection[Key]:
+        """Return those of facts and rules that were forgotten."""
+        names = await self._memory.exchange.names() if keys else set[tuple[ExchangeKind, str]]()
+        return [(kind, name) for kind, name in keys if (ExchangeKind(kind), name) in names]
+
     async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
         """Return the vectors of the texts of memories."""
         names = [(ExchangeKind(kind), name) for kind, name in keys]

@@ -53,6 +53,11 @@ class NamedReplica:
         """Return a digest of all memories."""
         return fingerprint_of(await self.read())
 
+    async def forgotten(self, keys: Collection[Key]) -> Collection[Key]:
+        """Return nothing: a lesson or digest leaves nothing behind."""
+        del keys
+        return ()
+
     async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
         """Return nothing: no search compares these memories by a vector that is stored."""
         del keys

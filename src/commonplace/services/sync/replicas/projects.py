@@ -31,6 +31,11 @@ class ProjectsReplica:
         """Return a digest of all projects."""
         return fingerprint_of(await self.read())
 
+    async def forgotten(self, keys: Collection[Key]) -> Collection[Key]:
+        """Return nothing: a project leaves nothing behind."""
+        del keys
+        return ()
+
     async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
         """Return nothing: a project has no text."""
         del keys
