@@ -24,8 +24,8 @@ from commonplace.storage.roles import IS_READY, owner_access
 Branch = Literal["operational", "apps", "memory", "access"]
 
 HEADS: Final[dict[Branch, str]] = {
-    "operational": "ops_011",
-    "apps": "app_004",
+    "operational": "ops_012",
+    "apps": "app_005",
     "memory": "mem_026",
     "access": "acc_001",
 }
