@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 from uuid import UUID, uuid4
 
 from commonplace.storage.rows import Noun
@@ -81,7 +82,7 @@ class RequestClaim:
     _places: set[str] = field(default_factory=set[str], init=False)
     _held: HeldTransaction | None = field(default=None, init=False)
     _error: Exception | None = field(default=None, init=False)
-    _task: asyncio.Task[object] | None = field(default=None, init=False)
+    _tasks: set[asyncio.Task[Any] | None] = field(default_factory=set["asyncio.Task[Any] | None"], init=False)
     _ending: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     @property
@@ -92,26 +93,31 @@ class RequestClaim:
     @contextmanager
     def running(self) -> Generator[None]:
         """Run a request under this claim inside the block; work that outlives the block does not mark the claim."""
-        token, self._task = _current.set(self), asyncio.current_task()
+        token = _current.set(self)
+        self._tasks.add(asyncio.current_task())
         try:
             yield
         finally:
             _current.reset(token)
-            self._task = None
+            self._tasks.clear()
 
     @property
     def is_running(self) -> bool:
         """Whether the request still runs."""
-        return self._task is not None
+        return bool(self._tasks)
 
     def must_mark(self, place: str) -> bool:
         """Return whether the next transaction of a database must mark the claim."""
         return place not in self._places
 
+    def include(self, task: asyncio.Task[Any]) -> None:
+        """Count a task as part of the request, which waits for it."""
+        self._tasks.add(task)
+
     async def hold(self, transaction: HeldTransaction) -> None:
-        """Hold a transaction for the answer; commit one that another task than the request's has opened."""
+        """Hold a transaction for the answer; commit one of a task that the request may not wait for."""
         await self.commit()
-        if asyncio.current_task() is self._task:
+        if asyncio.current_task() in self._tasks:
             self._held = transaction
         else:
             await transaction.stack.aclose()
@@ -153,6 +159,13 @@ class RequestClaim:
 
 
 _current: ContextVar[RequestClaim | None] = ContextVar("commonplace_claim", default=None)
+
+
+def include_in_request(task: asyncio.Task[Any]) -> None:
+    """Count a task as part of the current request, if one runs under a claim; the request waits for the task."""
+    claim = _current.get()
+    if claim is not None and claim.is_running:
+        claim.include(task)
 
 
 async def claim_of_request() -> RequestClaim | None:
