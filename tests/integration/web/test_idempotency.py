@@ -155,6 +155,7 @@ async def forget_the_response(pool: asyncpg.Pool, key: str) -> None:
         )
 
 
+@pytest.mark.requirement("HRD-07.1")
 async def test_a_killed_request_to_any_memory_takes_effect_once(
     service: Secured, knowledge_pool: asyncpg.Pool
 ) -> None:

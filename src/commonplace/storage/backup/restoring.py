@@ -294,8 +294,11 @@ def _files(source: Path, home: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _require_paths(source: Path, home: Path) -> None:
-    """Require that each file of the home can be put in place."""
+    """Require that each file of the home can be put in place, and that it may be in a backup."""
     for _, target in _files(source, home):
+        first = target.relative_to(home).parts[0]
+        if first in copies.PROGRAMS:
+            raise StorageError(f"the backup holds {first} as files of the home, which no backup holds")
         wrong = next((each for each in target.parents if each.exists() and not each.is_dir()), None)
         if wrong is None and target.is_dir() and not target.is_symlink():
             wrong = target

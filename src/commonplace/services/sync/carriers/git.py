@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote, urlsplit
 
 from commonplace.core.directories import make_directories
 from commonplace.core.errors import StorageUnavailableError
@@ -26,6 +27,10 @@ MOST_TRIES: Final = 10
 
 _WHO: Final = "commonplace"
 _NO_BLOB: Final = "0" * 40
+_USER: Final = "COMMONPLACE_GIT_USER"
+_PASSWORD: Final = "COMMONPLACE_GIT_PASSWORD"  # noqa: S105 - a name
+_HELPER: Final = f'!f() {{ printf \'username=%s\\npassword=%s\\n\' "${_USER}" "${_PASSWORD}"; }}; f'
+"""A credential helper for git that answers from the environment, because every user can read arguments of commands."""
 _CONFIG: Final = ("-c", "commit.gpgSign=false", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0")
 
 
@@ -42,7 +47,7 @@ class GitCarrier:
     """
 
     def __init__(self, remote: str, repository: Path) -> None:
-        self._remote = remote
+        self._remote, self._credentials = _without_password(remote)
         self._repository = repository
 
     def names(self) -> AbstractSet[str]:
@@ -147,12 +152,12 @@ class GitCarrier:
     ) -> bytes:
         try:
             done = subprocess.run(  # noqa: S603 - no shell
-                ["git", *_CONFIG, f"--git-dir={self._repository}", *command],  # noqa: S607 - the user's git
+                ["git", *self._config(), f"--git-dir={self._repository}", *command],  # noqa: S607 - the user's git
                 input=body if body is not None else b"",
                 capture_output=True,
                 timeout=TIMEOUT_S,
                 check=False,
-                env=_environ() | dict(environ or {}),
+                env=_environ() | self._credentials | dict(environ or {}),
             )
         except FileNotFoundError as error:
             raise StorageUnavailableError("git is not installed") from error
@@ -168,9 +173,26 @@ class GitCarrier:
         lines = output.replace(self._remote, self._shown()).splitlines()
         raise StorageUnavailableError(f"{self._shown()}: {lines[-1] if lines else 'git failed'}")
 
+    def _config(self) -> tuple[str, ...]:
+        helper = ("-c", "credential.helper=", "-c", f"credential.helper={_HELPER}")
+        return (*_CONFIG, *helper) if self._credentials else _CONFIG
+
     def _shown(self) -> str:
         """Return the remote without a password."""
         return mask_url(self._remote)
+
+
+def _without_password(remote: str) -> tuple[str, dict[str, str]]:
+    """Return a remote without its password, and the environment for :data:`_HELPER`; empty without a password."""
+    try:
+        parts = urlsplit(remote)
+    except ValueError:
+        return remote, {}
+    if parts.scheme not in {"http", "https"} or not parts.password:
+        return remote, {}
+    plain = parts._replace(netloc=parts.netloc.rpartition("@")[2])
+    user, password = unquote(parts.username or ""), unquote(parts.password)
+    return plain.geturl(), {_USER: user, _PASSWORD: password}
 
 
 def _environ() -> dict[str, str]:
