@@ -38,7 +38,9 @@ def readable(folder: Path) -> list[str]:
     return [
         path.relative_to(folder).as_posix()
         for path in [folder, *folder.rglob("*")]
-        if not path.is_symlink() and not {"postgres", "models"} & {*path.parts} and path.lstat().st_mode & OTHERS
+        if not path.is_symlink()
+        and not {"postgres", "models"} & {*path.parts}
+        and path.lstat().st_mode & OTHERS
     ]
 
 
