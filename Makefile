@@ -48,6 +48,9 @@ fmt: $(VENV)/.installed-check ## Format the code and mend what can be mended
 bench: $(VENV)/.installed-test ## Run the benchmarks; each prints a table with its comparison
 	$(BIN)/python benchmarks/all.py
 
+fuzz: $(VENV)/.installed-test ## Send ten thousand made-up requests to the service, in sequences too
+	TESTS_EXAMPLES=50 $(BIN)/pytest -rP --timeout 3600 tests/integration/web/test_schema.py
+
 wheel: ## Build sdist and wheel into dist/, and use the wheel in a new environment
 	$(PYTHON) scripts/try_wheel.py
 
