@@ -163,7 +163,7 @@ def verify(file: Path, *, base: Path | None = None) -> Manifest:
 
 
 def unpack(file: Path, directory: Path) -> Manifest:
-    """Write the members of a backup to an empty directory, compare each with the manifest, and return the manifest.
+    """Write the members of a backup to an empty or missing directory, compare each with the manifest, and return the manifest.
 
     Raises:
         StorageUnavailableError: The file cannot be read.
@@ -171,6 +171,7 @@ def unpack(file: Path, directory: Path) -> Manifest:
         OSError: A member cannot be written.
     """
     with _members(file) as (manifest, members), _unpacked(file, manifest, None, directory) as earlier:
+        make_directories(directory)
         room = _Room(file, directory)
         for member, content in members:
             path = directory / member.name
