@@ -163,7 +163,9 @@ def verify(file: Path, *, base: Path | None = None) -> Manifest:
 
 
 def unpack(file: Path, directory: Path) -> Manifest:
-    """Write the members of a backup to an empty or missing directory, compare each with the manifest, and return the manifest.
+    """Write the members of a backup to an empty directory, compare each with the manifest, and return the manifest.
+
+    The directory is created if it does not exist.
 
     Raises:
         StorageUnavailableError: The file cannot be read.
