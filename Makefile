@@ -1,6 +1,6 @@
 # Every target installs what it needs into .venv by itself; `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test clients unit check structure statements fmt bench chaos variants cluster wheel release docs clean
+.PHONY: help demo serve test clients unit check structure statements fmt bench fuzz chaos variants cluster wheel release docs clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -49,7 +49,7 @@ bench: $(VENV)/.installed-test ## Run the benchmarks; each prints a table with i
 	$(BIN)/python benchmarks/all.py
 
 fuzz: $(VENV)/.installed-test ## Send ten thousand made-up requests to the service, in sequences too
-	TESTS_EXAMPLES=50 $(BIN)/pytest -rP --timeout 3600 tests/integration/web/test_schema.py
+	TESTS_EXAMPLES=60 $(BIN)/pytest -rP --timeout 3600 tests/integration/web/test_schema.py
 
 wheel: ## Build sdist and wheel into dist/, and use the wheel in a new environment
 	$(PYTHON) scripts/try_wheel.py

@@ -58,6 +58,11 @@ checks.positive_data_acceptance.enabled = false
 include-path-regex = "^/api/v1/reviews/"
 checks.positive_data_acceptance.enabled = false
 
+# One value is a list of one, and a number in a query is text.
+[[operations]]
+include-path = "/api/v1/operational/context"
+checks.negative_data_rejection.enabled = false
+
 # A number may come as text.
 [[operations]]
 include-path = "/api/v1/briefing"
