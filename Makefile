@@ -49,7 +49,7 @@ bench: $(VENV)/.installed-test ## Run the benchmarks; each prints a table with i
 	$(BIN)/python benchmarks/all.py
 
 fuzz: $(VENV)/.installed-test ## Send ten thousand made-up requests to the service, in sequences too
-	TESTS_EXAMPLES=60 $(BIN)/pytest -rP --timeout 3600 tests/integration/web/test_schema.py
+	TESTS_EXAMPLES=75 $(BIN)/pytest -rP --timeout 3600 tests/integration/web/test_schema.py
 
 wheel: ## Build sdist and wheel into dist/, and use the wheel in a new environment
 	$(PYTHON) scripts/try_wheel.py
