@@ -1,6 +1,6 @@
 # Every target installs what it needs into .venv by itself; `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test clients unit check structure statements fmt bench chaos variants cluster wheel release docs clean
+.PHONY: help demo serve test clients unit check structure statements fmt bench fuzz chaos variants cluster wheel release docs clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -47,6 +47,9 @@ fmt: $(VENV)/.installed-check ## Format the code and mend what can be mended
 
 bench: $(VENV)/.installed-test ## Run the benchmarks; each prints a table with its comparison
 	$(BIN)/python benchmarks/all.py
+
+fuzz: $(VENV)/.installed-test ## Send ten thousand made-up requests to the service, in sequences too
+	TESTS_EXAMPLES=75 $(BIN)/pytest -rP --timeout 3600 tests/integration/web/test_schema.py
 
 wheel: ## Build sdist and wheel into dist/, and use the wheel in a new environment
 	$(PYTHON) scripts/try_wheel.py

@@ -59,6 +59,7 @@ from commonplace.language.relative_days import with_new_dates
 from commonplace.llm import Model, open_model
 from commonplace.storage.database import Database
 from commonplace.storage.migrations.opening import open_database
+from commonplace.storage.request_answers import RequestAnswers
 from commonplace.storage.store import Store, read_statements
 
 log = logging.getLogger(__name__)
@@ -99,6 +100,8 @@ class AppMemory:
         self.quarantine = quarantine
         """The texts that blocks leave out."""
         self._store = store = Store(database, AppStatements, SQL_DIRECTORY, clock)
+        self.requests = RequestAnswers(database)
+        """The answers of requests with a key that changed the database."""
         self._zone = zone
         counts = Counts()
         self._vectors = vectors = Vectors(store, engine, counts)

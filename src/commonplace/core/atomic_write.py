@@ -6,11 +6,26 @@ A draft is beside its file. If the process is killed, the file is unchanged.
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, cast
 from uuid import uuid4
 
 PRIVATE: Final = 0o600
+
+
+def private_opener(name: str, flags: int) -> int:
+    """Open a file; a new file can be read by its owner only. It is for the argument ``opener`` of ``open``."""
+    return os.open(name, flags, PRIVATE)
+
+
+def open_private(path: Path, mode: str, *, encoding: str) -> TextIOWrapper:
+    """Open a file to write or append text; a new file can be read by its owner only.
+
+    Raises:
+        OSError: The file cannot be opened.
+    """
+    return cast("TextIOWrapper", open(path, mode, encoding=encoding, opener=private_opener))
 
 
 @contextmanager

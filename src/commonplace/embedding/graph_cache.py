@@ -8,6 +8,7 @@ from typing import Final
 
 from filelock import FileLock
 
+from commonplace.core.atomic_write import PRIVATE, private_opener
 from commonplace.core.directories import make_directories
 from commonplace.core.progress import begin_step
 
@@ -31,7 +32,7 @@ def cached_graph(path: Path, build: Callable[[], bytes], *, rebuild: bool = Fals
         return path
     try:
         make_directories(path.parent)
-        with FileLock(path.with_suffix(".lock"), timeout=_LOCK_TIMEOUT_S):
+        with FileLock(path.with_suffix(".lock"), timeout=_LOCK_TIMEOUT_S, mode=PRIVATE):
             if rebuild or not path.exists():
                 begin_step("Preparing a part of the embedding model, once for this home")
                 _write(path, build())
@@ -45,7 +46,7 @@ def _write(path: Path, graph: bytes) -> None:
     # The lock admits only one writer, so the leftovers of a killed writer can be overwritten.
     partial = path.with_suffix(".partial")
     try:
-        with partial.open("wb") as file:
+        with open(partial, "wb", opener=private_opener) as file:
             file.write(graph)
             file.flush()
             os.fsync(file.fileno())

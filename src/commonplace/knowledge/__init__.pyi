@@ -107,10 +107,7 @@ from commonplace.knowledge.search.literal import LiteralSearch as LiteralSearch
 from commonplace.knowledge.search.prepared import compile_patterns as compile_patterns
 from commonplace.knowledge.search.prepared import prepare_statements as prepare_statements
 from commonplace.knowledge.store.database import KnowledgeDatabase as KnowledgeDatabase
-from commonplace.knowledge.store.idempotency_claims import RequestClaim as RequestClaim
-from commonplace.knowledge.store.idempotency_store import KeptAnswer as KeptAnswer
 from commonplace.knowledge.store.idempotency_store import KeptAnswers as KeptAnswers
-from commonplace.knowledge.store.idempotency_store import RequestConflict as RequestConflict
 from commonplace.knowledge.upkeep.audit import AuditEvent as AuditEvent
 from commonplace.knowledge.upkeep.cleanup import CleanupReceipt as CleanupReceipt
 from commonplace.knowledge.upkeep.decay import FAINT as FAINT

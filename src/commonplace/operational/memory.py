@@ -47,6 +47,7 @@ from commonplace.operational.transcript.stream import read_events
 from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.database import Database
 from commonplace.storage.migrations.opening import open_database
+from commonplace.storage.request_answers import RequestAnswers
 from commonplace.storage.store import Store, read_statements
 
 SQL_DIRECTORY: Final = Path(__file__).parent / "store" / "sql"
@@ -77,6 +78,8 @@ class OperationalMemory:
         self.quarantine = quarantine
         self._zone = zone
         self._store = store = Store(database, OperationalStatements, SQL_DIRECTORY, clock)
+        self.requests = RequestAnswers(database)
+        """The answers of requests with a key that changed the database."""
         self._recorder = partial(Recorder, store, quarantine=quarantine)
         self._budget_tokens = budget_tokens
         self.reviews = OperationalReviews(store)

@@ -4,11 +4,11 @@ On one device, a person decides. A clone of a project of another device gets the
 """
 
 import re
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from commonplace.core.git import ask_git
 from commonplace.core.urls import mask_url
 from commonplace.projects.remotes import are_two_of_one_host, canonical_url, shared_url
 
@@ -64,10 +64,7 @@ class Clues:
 
 
 def _root_commit(directory: Path) -> str | None:
-    command = ["git", f"--git-dir={directory}", "rev-list", "--max-parents=0", "HEAD"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)  # noqa: S603 - a fixed command
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    commits = done.stdout.split()
-    return min(commits) if done.returncode == 0 and commits else None
+    commits = ask_git(
+        f"--git-dir={directory}", "rev-list", "--max-parents=0", "HEAD", timeout_s=_TIMEOUT_S
+    ).split()
+    return min(commits, default=None)

@@ -17,6 +17,7 @@ from pgvector import Vector
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.storage.cluster import APPLICATION_ROLE
 from commonplace.storage.embedded import EmbeddedPostgres
+from commonplace.storage.outage_log import OutageLog
 from commonplace.storage.postgres_access import Access, PostgresUrls, connect, prepare_access, replica_access
 from commonplace.storage.postgres_url import describe_url, is_pooled
 from commonplace.storage.roles import as_role, owner_access
@@ -124,7 +125,7 @@ async def _pool(
         max_size=max_size,
         command_timeout=statement_timeout_s + (0 if is_pooled(access.url) else CLIENT_GRACE_S),
         max_cacheable_statement_size=0,  # Search statements are longer than the default allows.
-        connect=partial(_connect_again, source, access.where),  # pyright: ignore[reportArgumentType] - asyncpg asks for less
+        connect=partial(_connect_again, source, OutageLog(access.where), access.where),  # pyright: ignore[reportArgumentType] - asyncpg asks for less
         init=partial(_begin, access.vector_schema, check),
         server_settings=settings,
     )
@@ -159,17 +160,19 @@ async def access_to(source: str | PostgresUrls | EmbeddedPostgres, *, as_owner: 
 
 async def _connect_again(
     source: str | PostgresUrls | EmbeddedPostgres,
+    outages: OutageLog,
     where: str,
     url: str,
     **options: Any,  # noqa: ANN401 - handed on to asyncpg, which has no types
 ) -> asyncpg.Connection:
-    try:
-        return await connect(url, where=where, **options)
-    except StorageUnavailableError:
-        if not isinstance(source, EmbeddedPostgres):
-            raise
-        role = urlsplit(url).username or APPLICATION_ROLE
-        return await connect(as_role(await source.start(), role), where=where, **options)
+    with outages.connecting():
+        try:
+            return await connect(url, where=where, **options)
+        except StorageUnavailableError:
+            if not isinstance(source, EmbeddedPostgres):
+                raise
+            role = urlsplit(url).username or APPLICATION_ROLE
+            return await connect(as_role(await source.start(), role), where=where, **options)
 
 
 async def _begin(vector_schema: str, check: Check | None, connection: asyncpg.Connection) -> None:

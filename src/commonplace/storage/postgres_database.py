@@ -12,6 +12,8 @@ from commonplace.core.tracing import span
 from commonplace.storage.database import FITTING, AnyStatements, Dialect, StatementSet
 from commonplace.storage.postgres import open_pool
 from commonplace.storage.postgres_url import describe_url
+from commonplace.storage.request_answers import held_for_answer
+from commonplace.storage.request_claims import claim_of_request
 
 _OUTAGES: Final = (
     OSError,
@@ -67,17 +69,24 @@ class PostgresDatabase:
         self, queries: StatementSet[AnyStatements], *, lock: str | None = None
     ) -> AsyncGenerator[AnyStatements]:
         """Open a transaction; see :meth:`Database.transaction`."""
-        with span("postgresql.transaction"), translated_errors(self.where):
+        with span("postgresql.transaction"):
+            async with held_for_answer(self, self._begun(lock)) as connection:
+                yield queries.on(connection)
+
+    @asynccontextmanager
+    async def _begun(self, lock: str | None) -> AsyncGenerator[object]:
+        with translated_errors(self.where):
             async with self._pool.acquire() as connection, connection.transaction():
                 if lock is not None:
                     await connection.execute(_LOCK, clean_text(lock))
-                yield queries.on(connection)
+                yield connection
 
     @asynccontextmanager
     async def reading(
         self, queries: StatementSet[AnyStatements], *, once: bool = False
     ) -> AsyncGenerator[AnyStatements]:
         """Open a consistent view; see :meth:`Database.reading`."""
+        await claim_of_request()
         with span("postgresql.reading"), translated_errors(self.where):
             async with self._pool.acquire() as connection:
                 view = connection.transaction(isolation="repeatable_read", readonly=True)

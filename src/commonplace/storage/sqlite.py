@@ -24,6 +24,8 @@ from commonplace.core.directories import make_directories
 from commonplace.core.errors import InvalidInputError, StorageError, StorageUnavailableError
 from commonplace.core.tracing import span
 from commonplace.storage.database import FITTING, AnyStatements, Dialect, StatementSet
+from commonplace.storage.request_answers import held_for_answer
+from commonplace.storage.request_claims import claim_of_request
 
 BUSY_TIMEOUT_S: Final = 10.0
 """Seconds that a writer waits for writers of other processes."""
@@ -171,12 +173,18 @@ class SQLiteDatabase:
     ) -> AsyncGenerator[AnyStatements]:
         """Open a transaction; see :meth:`Database.transaction`."""
         del lock  # SQLite's writing transactions exclude each other anyway.
+        with span("sqlite.transaction"):
+            async with held_for_answer(self, self._begun()) as connection:
+                yield queries.on(connection)
+
+    @asynccontextmanager
+    async def _begun(self) -> AsyncGenerator[aiosqlite.Connection]:
         async with self._writing:
             self._require_open()
-            with span("sqlite.transaction"), translated_errors(self.path):
+            with translated_errors(self.path):
                 try:
                     await self._writer.execute("BEGIN IMMEDIATE")
-                    yield queries.on(self._writer)
+                    yield self._writer
                     await self._writer.commit()
                 except BaseException:
                     # This also runs after a cancelled BEGIN, which the connection's thread executes anyway.
@@ -188,6 +196,7 @@ class SQLiteDatabase:
         self, queries: StatementSet[AnyStatements], *, once: bool = False
     ) -> AsyncGenerator[AnyStatements]:
         """Open a consistent view; see :meth:`Database.reading`."""
+        await claim_of_request()
         async with self._reading:
             self._require_open()
             with span("sqlite.reading"), translated_errors(self.path):

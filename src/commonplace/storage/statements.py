@@ -5,3 +5,7 @@ from commonplace.storage.database import Statements
 
 class StepStatements(Statements):
     """Statements that make consecutive steps of one transaction, on one connection."""
+
+
+class RequestStatements(Statements):
+    """Statements about the answers of requests with a key."""

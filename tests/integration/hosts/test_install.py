@@ -1,8 +1,10 @@
 """Installing into every host's settings and taking it out again."""
 
 import json
+import subprocess
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,6 +26,7 @@ from support.commands import CommandLine, Done
 pytestmark = pytest.mark.requirement("HST-01.1", "HST-02.1", "HST-03.1", "HST-04.1", "HST-05.1")
 
 OLD = Ours(command=["/old/python", "-m", "commonplace"])
+ODD_PATH = '/opt/a b/it\'s "$(touch owned)" `id`;&|*\\/commonplace'
 OURS = Ours(
     command=["/opt/a b/commonplace"],
     hook_options=["--host", "x"],
@@ -95,6 +98,53 @@ def test_taking_out_undoes_putting_in_to_the_byte(
                 each.rmdir()
 
         assert contents(root) == before
+
+
+@pytest.mark.requirement("HRD-08.1")
+@pytest.mark.parametrize("scope", InstallScope)
+@pytest.mark.parametrize("host", list(HOSTS.values()), ids=list(HOSTS))
+def test_a_path_with_any_characters_is_one_word(
+    tmp_path: Path,
+    host: Any,  # noqa: ANN401
+    scope: InstallScope,
+) -> None:
+    """Spaces, quotes and what a shell expands: no part of a path becomes a command."""
+    ours = replace(OURS, command=[ODD_PATH])
+    for directory in ("project", "user"):
+        (tmp_path / directory).mkdir()
+    files = host.files(where(tmp_path, scope))
+    apply(plan_install(files, ours, home=tmp_path / "home").files)
+    programs = [
+        program
+        for file in files
+        for program in programs_in(
+            tomllib.loads(file.path.read_text())
+            if isinstance(file, TomlSettings)
+            else json.loads(file.path.read_text())
+        )
+    ]
+    assert programs
+    assert set(programs) == {ODD_PATH}
+
+
+def programs_in(document: Any) -> list[str]:  # noqa: ANN401 - JSON
+    """Return the program that each command of a settings file runs, as a shell reads it if the host uses one."""
+    if isinstance(document, list):
+        return [program for each in document for program in programs_in(each)]
+    if not isinstance(document, dict):
+        return []
+    command = document.get("command")
+    if isinstance(command, list):
+        return [command[0]]
+    if isinstance(command, str):
+        return [command if "args" in document else first_word(command)]
+    return [program for each in document.values() for program in programs_in(each)]
+
+
+def first_word(command: str) -> str:
+    """Return the first word of a command as a shell reads it."""
+    script = f'words() {{ printf %s "$1"; }}; words {command}'
+    return subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout
 
 
 def as_earlier(file: Any, text: str) -> str:  # noqa: ANN401 - a settings file of either kind

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Iterator
-from typing import Literal
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar, Literal
 
 import pytest
 from pydantic import BaseModel
@@ -300,3 +302,41 @@ async def test_a_compatible_server_needs_no_key(api: ModelApi, settings: Setting
     alone = {"OPENAI_BASE_URL": f"{api.url}/v1"}
     async with open_model(named(settings, "openai"), environ=alone) as model:
         assert (await model.complete("?", purpose=PURPOSE)).text == "There."
+
+
+class _Elsewhere(BaseHTTPRequestHandler):
+    """A server that leads each request to another server."""
+
+    target: ClassVar[str] = ""
+
+    def do_POST(self) -> None:
+        """Redirect the request, which keeps its body and, in some clients, its key."""
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(307)
+        self.send_header("Location", f"{self.target}{self.path}")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the library's
+        """Log nothing."""
+
+
+@pytest.mark.requirement("HRD-08.1")
+async def test_a_redirect_is_not_followed(api: ModelApi, kind: ApiKind) -> None:
+    """The prompt and the key go to the address of the settings only."""
+    _Elsewhere.target = api.url
+    api.script(Says("There."))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Elsewhere)
+    with server, ThreadPoolExecutor(1) as threads:
+        redirecting = threads.submit(server.serve_forever)
+        url = f"http://127.0.0.1:{server.server_port}" + ("" if kind in {"anthropic", "gemini"} else "/v1")
+        options = ApiOptions(kind=kind, model=MODELS[kind], base_url=url, api_key="sk-scripted")
+        backend = await connect(options)
+        try:
+            with pytest.raises(ModelError):
+                await backend.send(Request(prompt="Hello"))
+        finally:
+            await backend.aclose()
+            server.shutdown()
+            redirecting.result()
+    assert api.asked == []

@@ -226,6 +226,21 @@ async def test_agents_md_has_lines_of_its_own(knowledge: KnowledgeMemory, tmp_pa
         await agents.update()
 
 
+@pytest.mark.requirement("HRD-08.1")
+async def test_no_line_is_written_through_a_link_to_another_kind_of_file(
+    knowledge: KnowledgeMemory, tmp_path: Path
+) -> None:
+    """A repository may hold a link to the shell's settings of whoever clones it."""
+    agents = Vault(knowledge, tmp_path, MirrorForm.AGENTS_MD)
+    agents.path.mkdir()
+    profile = tmp_path / ".profile"
+    profile.write_text("umask 077\n")
+    (agents.path / "AGENTS.md").symlink_to(profile)
+    with pytest.raises(InvalidInputError, match="a link to Markdown"):
+        await agents.update()
+    assert profile.read_text() == "umask 077\n"
+
+
 @pytest.mark.requirement("MIR-01.4")
 async def test_claude_code_gets_files_and_an_index(knowledge: KnowledgeMemory, tmp_path: Path) -> None:
     """As it writes its own; an edit there is an agent's, so a person decides about it."""

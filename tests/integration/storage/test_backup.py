@@ -46,6 +46,7 @@ from commonplace.storage.dumps import run_program
 from commonplace.storage.embedded import remove_cluster
 from commonplace.storage.migrations.opening import open_database
 from commonplace.storage.migrations.runner import migrate_sqlite
+from commonplace.storage.postgres_access import connected
 from commonplace.workspace import WorkspaceMemory
 from support.commands import CommandLine, CommandServer
 from support.disks import small_disk
@@ -631,3 +632,29 @@ def test_a_program_that_does_not_end_is_stopped() -> None:
     """Its time is limited."""
     with pytest.raises(StorageError, match="did not end within 0 s"):
         run_program("pg_dump", None, "--version", timeout_s=0)
+
+
+@pytest.mark.requirement("HRD-08.1")
+async def test_a_dump_with_statements_of_its_own_runs_as_the_application(
+    used: Settings, tmp_path: Path
+) -> None:
+    """Whoever makes a backup decides what SQL its dump has; the SQL cannot become a superuser."""
+    comment, intruder = "A" * 200, "'; RESET ROLE; CREATE ROLE intruder SUPERUSER; --"
+    async with open_memories(used) as memories:
+        await memories.knowledge.store_episode(content="Something.", butler="b")
+    async with servers(used) as databases, connected(databases[KNOWLEDGE].url) as connection:
+        await connection.execute(f"COMMENT ON TABLE episodes IS '{comment}'")
+    await back_up(used, tmp_path / "made.tar.gz")
+    (tmp_path / "parts").mkdir()
+    manifest = unpack(tmp_path / "made.tar.gz", tmp_path / "parts")
+    dump = tmp_path / "parts" / KNOWLEDGE
+    content = dump.read_bytes()
+    assert comment.encode() in content
+    dump.write_bytes(content.replace(comment.encode(), intruder.ljust(len(comment)).encode()))
+    pack(
+        tmp_path / "parts", replace(manifest, files=digests(tmp_path / "parts")), tmp_path / "hostile.tar.gz"
+    )
+    with pytest.raises(StorageError, match="permission denied"):
+        await restore(used, tmp_path / "hostile.tar.gz", replace=True)
+    async with servers(used) as databases, connected(databases[KNOWLEDGE].url) as connection:
+        assert not await connection.fetchval("SELECT count(*) FROM pg_roles WHERE rolname = 'intruder'")

@@ -1,6 +1,7 @@
 """Pools: types, limits, roles, and servers that come and go."""
 
 import asyncio
+import logging
 import os
 import signal
 import time
@@ -196,3 +197,43 @@ async def test_a_pool_brings_the_embedded_server_back(postgres_directory: Path) 
             except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError):
                 assert time.monotonic() < deadline
                 await asyncio.sleep(0.01)
+
+
+async def test_an_outage_is_two_lines_in_the_log(
+    postgres_directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One says that the server is lost, one that it is back; the driver logs no traceback for each try."""
+    membership = await asyncio.to_thread(join_server, postgres_directory)
+    try:
+        async with await open_pool(membership.url(), max_size=2) as pool:
+            await _stop(postgres_directory, pool)
+            for _ in range(2):
+                with pytest.raises(StorageUnavailableError):
+                    await pool.fetchval("SELECT 1")
+            again = await asyncio.to_thread(join_server, postgres_directory)
+            try:
+                assert await pool.fetchval("SELECT 1") == 1
+            finally:
+                await asyncio.to_thread(again.leave)
+    finally:
+        await asyncio.to_thread(membership.leave)
+    lost, back = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert {lost.name, back.name} == {"commonplace.storage.outage_log"}
+    assert lost.getMessage().endswith("requests fail until the server can be reached again")
+    assert back.getMessage().endswith("can be reached again")
+    assert lost.exc_info is back.exc_info is None
+
+
+async def _stop(directory: Path, pool: asyncpg.Pool) -> None:
+    """Stop a server at once, and wait until it refuses connections."""
+    os.kill(int((locate_cluster(directory).data / "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
+    deadline = time.monotonic() + DEADLINE_S
+    while True:
+        try:
+            await pool.fetchval("SELECT 1")
+        except StorageUnavailableError:
+            return
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError):
+            pass
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)

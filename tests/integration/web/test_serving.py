@@ -241,6 +241,19 @@ def test_with_a_token_it_serves_all_addresses(
         assert token not in service.line
 
 
+def test_behind_a_proxy_it_says_that_its_limits_are_its_own(
+    commonplace: CommandLine, command_server: CommandServer
+) -> None:
+    """Other services behind the proxy count for themselves."""
+    commonplace("token", "create", "--role", "admin")
+    options = ("--trusted-proxy", "127.0.0.1", "--no-worker")
+    with service_process(commonplace.home, *options, program=command_server.program) as service:
+        service.signal(signal.SIGTERM)
+        status, text = service.ended()
+    assert (status, text.count("\n")) == (0, 1)
+    assert "6000 requests a minute" in text
+
+
 @pytest.mark.parametrize("host", ["example.org", "", "127.1", "localhost.evil.example"])
 def test_a_name_is_no_address(commonplace: CommandLine, host: str) -> None:
     """Nothing is looked up."""

@@ -1,6 +1,7 @@
 """``commonplace serve``: the service; other machines need tokens to use it."""
 
 import gc
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -60,14 +61,25 @@ def serve(
     listener = listen(host, port)
     run(
         serve_until_stopped(
-            settings(), listener, security=security, worker=worker, drain_s=drain, on_ready=_announce
+            settings(),
+            listener,
+            security=security,
+            worker=worker,
+            drain_s=drain,
+            on_ready=partial(_announce, security=security),
         ),
         of=Source.AGENT,
     )
 
 
-def _announce(url: str) -> None:
+def _announce(url: str, *, security: SecurityOptions) -> None:
     # Modules and routes live as long as the process. A full collection that visits all of them takes 0.1 s, during
     # which no request is answered.
     gc.freeze()
     typer.echo(f"commonplace is listening on {url} (press Ctrl-C to stop)", err=True)
+    if security.trusted_proxies:
+        limit = security.rate_limits.per_token.replace("/", " requests a ")
+        typer.echo(
+            f"This process allows a token {limit}. Several services behind one proxy count separately.",
+            err=True,
+        )

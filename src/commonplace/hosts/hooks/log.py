@@ -3,10 +3,12 @@
 import logging
 import sys
 from contextlib import suppress
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Final
 
+from commonplace.core.atomic_write import open_private
 from commonplace.core.directories import make_directories
 
 LOG_FILE: Final = "hooks.log"
@@ -15,6 +17,10 @@ MAX_LOG_BYTES: Final = 256 * 1024
 
 class _LogFile(RotatingFileHandler):
     """A log file that prints records on standard error if it cannot be written; the model does not see that output."""
+
+    def _open(self) -> TextIOWrapper:
+        """Open the file, which only its owner can read: errors quote prompts and memories."""
+        return open_private(Path(self.baseFilename), self.mode, encoding="utf-8")
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is the library's
         with suppress(OSError, ValueError):

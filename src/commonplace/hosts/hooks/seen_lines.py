@@ -11,6 +11,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
+from commonplace.core.atomic_write import open_private
 from commonplace.core.directories import make_directories
 from commonplace.hosts.hooks.sessions import DIRECTORY, GIVEN_SUFFIX
 
@@ -61,7 +62,7 @@ class SeenLines:
         new = {_digest(line) for line in text.split("\n") if line.startswith(ITEM)} - self._digests()
         if new:
             make_directories(self._file.parent)
-            with self._file.open("a", encoding="ascii") as file:
+            with open_private(self._file, "a", encoding="ascii") as file:
                 file.write("".join(f"{each}\n" for each in sorted(new)))
             self._known = self._digests() | new
 

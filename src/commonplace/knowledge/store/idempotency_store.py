@@ -1,47 +1,20 @@
-"""Responses stored under the keys of requests, so that a repeated request takes effect only once."""
+"""Responses stored under the keys of requests, so that a repeated request takes effect only once.
 
-from dataclasses import asdict, dataclass
+A key is claimed in the database of knowledge memory, which every process of a service uses. The databases of other
+memories hold the answers to the requests that changed them.
+"""
+
+from collections.abc import Collection
+from dataclasses import asdict
 from datetime import timedelta
-from enum import StrEnum
 from typing import ClassVar, Final
 
-from commonplace.knowledge.store.idempotency_claims import RequestClaim
 from commonplace.knowledge.store.session import KnowledgeSession
-from commonplace.storage.rows import Noun
-
-KEEP: Final = timedelta(days=1)
-"""The time that an answer is kept."""
+from commonplace.storage.request_answers import KEEP, RequestAnswers
+from commonplace.storage.request_claims import KeptAnswer, RequestClaim, RequestConflict
 
 LEASE: Final = timedelta(seconds=10)
 """The time after which an unrenewed claim ends and another process may run the request."""
-
-
-class RequestConflict(StrEnum):
-    """Reasons why a request with a key is not run."""
-
-    RUNNING = "running"
-    """The request is running, or its process died a moment ago."""
-    REUSED = "reused"
-    """The key belongs to another request."""
-    LOST = "lost"
-    """The request changed something, and its process died before it stored the response."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptAnswer(Noun):
-    """The answer of a request.
-
-    Attributes:
-        status: The HTTP status.
-        media_type: The media type of the body; empty without a body.
-        location: The header ``Location``, or an empty text.
-        body: The body.
-    """
-
-    status: int
-    media_type: str
-    location: str
-    body: str
 
 
 class KeptAnswers:
@@ -49,6 +22,7 @@ class KeptAnswers:
 
     Args:
         session: A session of the tenant.
+        others: The answers in the databases of other memories.
 
     Attributes:
         lease: The time after which an unrenewed claim ends.
@@ -56,8 +30,9 @@ class KeptAnswers:
 
     lease: ClassVar[timedelta] = LEASE
 
-    def __init__(self, session: KnowledgeSession) -> None:
+    def __init__(self, session: KnowledgeSession, others: Collection[RequestAnswers] = ()) -> None:
         self._session = session
+        self._others = others
 
     async def claim(self, key: str, fingerprint: str) -> RequestClaim | KeptAnswer | RequestConflict:
         """Claim a request, or return its stored response or the reason why it must not run.
@@ -67,21 +42,37 @@ class KeptAnswers:
             fingerprint: A hash of the whole request and of its caller.
 
         Raises:
-            StorageUnavailableError: The server cannot be reached; nothing was claimed.
+            StorageUnavailableError: A server cannot be reached; nothing was claimed.
         """
-        claim = RequestClaim(tenant_id=self._session.tenant_id, key=key)
+        claim = RequestClaim(tenant_id=self._session.tenant_id, key=key, fingerprint=fingerprint)
         async with self._session.writing() as sql:
             await sql.delete_expired_answers()
-            if await sql.claim_request(
+            row = await sql.claim_request(
                 key=key, fingerprint=fingerprint, claim=claim.id, lease=LEASE, keep=KEEP
-            ):
-                return claim
-            row = await sql.answer_of(key=key)
-        if row["fingerprint"] != fingerprint:
+            )
+            earlier = None if row else await sql.answer_of(key=key)
+        if earlier is None:
+            return await self._of_earlier_attempt(claim) or claim
+        if earlier["fingerprint"] != fingerprint:
             return RequestConflict.REUSED
-        if row["status"] is not None:
-            return KeptAnswer.from_row(row)
-        return RequestConflict.LOST if row["is_lost"] else RequestConflict.RUNNING
+        if earlier["status"] is not None:
+            return KeptAnswer.from_row(earlier)
+        return RequestConflict.LOST if earlier["is_lost"] else RequestConflict.RUNNING
+
+    async def _of_earlier_attempt(self, claim: RequestClaim) -> KeptAnswer | RequestConflict | None:
+        """Return the outcome of an attempt whose process died after it changed another memory."""
+        outcome = None
+        try:
+            for answers in self._others:
+                outcome = outcome or await answers.answer(claim)
+        except BaseException:
+            await self.release(claim)
+            raise
+        if isinstance(outcome, KeptAnswer):
+            await self.keep(claim, outcome)
+        elif outcome is not None:
+            await self.release(claim)
+        return outcome
 
     async def renew(self, claim: RequestClaim) -> None:
         """Renew a claim for another :attr:`lease`."""

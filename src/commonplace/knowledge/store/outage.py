@@ -12,6 +12,7 @@ import asyncpg
 from commonplace.core.errors import EmbeddingError, StorageError, StorageUnavailableError
 from commonplace.knowledge.store.database import KnowledgeDatabase
 from commonplace.knowledge.store.unit_of_work import unit_of_work
+from commonplace.storage.request_claims import include_in_request
 
 PATIENCE_S: Final = 1.5
 """The time without a result after which the database is checked for life."""
@@ -60,6 +61,7 @@ async def while_it_answers(
         StorageUnavailableError: The server does not answer; the work may or may not be done.
     """
     loop, task = asyncio.get_running_loop(), asyncio.create_task(work)
+    include_in_request(task)
 
     def note(ended: asyncio.Task[_T]) -> None:
         if _ended_well(ended):

@@ -119,7 +119,7 @@ class KnowledgeSession:
     @asynccontextmanager
     async def writing(self) -> AsyncGenerator[KnowledgeStatements]:
         """Open a transaction of this tenant; see :func:`~.unit_of_work.unit_of_work`."""
-        async with self.acting() as pool, unit_of_work(pool) as sql:
+        async with self.acting() as pool, unit_of_work(pool, awaits_answer=True) as sql:
             yield sql
 
     async def require_plausible_clock(self) -> None:

@@ -5,8 +5,9 @@ knowledge memory, the tenant is set here.
 """
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from functools import cache
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -17,12 +18,12 @@ from commonplace.core.request_context import RequestContext, current_context, re
 from commonplace.core.tracing import span
 from commonplace.knowledge.model.keys import KEY_GAPS
 from commonplace.knowledge.model.kinds import COLUMNS, KIND_GAPS, SQL_GAPS, MemoryType
-from commonplace.knowledge.store.idempotency_claims import unmarked_claim
 from commonplace.knowledge.store.replicas import Replicas
 from commonplace.knowledge.store.statements import KindStatements, KnowledgeStatements
 from commonplace.knowledge.store.vectors import refused_vectors
 from commonplace.storage.database import Statements, StatementSet, load_queries
 from commonplace.storage.postgres_database import translated_errors
+from commonplace.storage.request_claims import HeldTransaction, KeptAnswer, RequestClaim, claim_of_request
 
 _STORE: Final = Path(__file__).parent
 _PARTS: Final = _STORE / "sql_parts"
@@ -69,7 +70,11 @@ def require_context() -> RequestContext:
 
 @asynccontextmanager
 async def unit_of_work(
-    pool: asyncpg.Pool | Replicas, *, readonly: bool = False, search: bool = False
+    pool: asyncpg.Pool | Replicas,
+    *,
+    readonly: bool = False,
+    search: bool = False,
+    awaits_answer: bool = False,
 ) -> AsyncGenerator[KnowledgeStatements]:
     """Open a transaction of the current tenant; it commits at the end of the block, and rolls back on any exception.
 
@@ -77,6 +82,8 @@ async def unit_of_work(
         pool: A pool from :func:`commonplace.storage.postgres.open_pool`, or replicas for reading.
         readonly: Open one consistent view that cannot write.
         search: Tune a read-only view for searches, in the same round trip.
+        awaits_answer: Whether the transaction may wait for the answer of a request with a key, so that they are
+            committed together; work that waits for a model must not set it.
 
     Yields:
         The statements; ``.connection`` is the asyncpg connection under them.
@@ -90,18 +97,31 @@ async def unit_of_work(
     """
     context = require_context()
     isolation = "repeatable_read" if readonly else "read_committed"
-    with span("knowledge.unit_of_work", readonly=readonly), translated_errors(_WHERE), refused_vectors():
-        async with (
-            pool.acquire() as connection,
-            connection.transaction(isolation=isolation, readonly=readonly),
-        ):
+    request = await claim_of_request()
+    claim = None if readonly or request is None or request.tenant_id != context.tenant_id else request
+    with span("knowledge.unit_of_work", readonly=readonly), refused_vectors():
+        async with AsyncExitStack() as stack:
+            stack.enter_context(translated_errors(_WHERE))
+            connection = await stack.enter_async_context(pool.acquire())
+            await stack.enter_async_context(connection.transaction(isolation=isolation, readonly=readonly))
             sql = queries().on(connection)
             reading = sql.set_search_context if search else sql.set_context
             begin = reading if readonly else sql.set_writing_context
             sql.begun = await begin(tenant_id=context.tenant_id, actor=context.actor, source=context.source)
-            claim = None if readonly else unmarked_claim(context.tenant_id)
-            if claim and await sql.mark_claim(key=claim.key, claim=claim.id) is None:
-                raise ClaimLostError(claim.key)
+            if claim is not None:
+                await _mark(sql, claim)
             yield sql
-        if claim:
-            claim.is_applied = True
+            if claim is not None and awaits_answer:
+                keep = partial(_keep, sql, claim)
+                await claim.hold(HeldTransaction(stack=stack.pop_all(), place=_WHERE, keep=keep))
+        if claim is not None and not awaits_answer:
+            claim.mark(_WHERE)
+
+
+async def _mark(sql: KnowledgeStatements, claim: RequestClaim) -> None:
+    if claim.must_mark(_WHERE) and await sql.mark_claim(key=claim.key, claim=claim.id) is None:
+        raise ClaimLostError(claim.key)
+
+
+async def _keep(sql: KnowledgeStatements, claim: RequestClaim, answer: KeptAnswer) -> None:
+    await sql.keep_answer(key=claim.key, claim=claim.id, **asdict(answer))

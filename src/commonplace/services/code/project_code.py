@@ -5,12 +5,13 @@ Source: FOL-03.
 
 import json
 import re
-import subprocess
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, cast
 from zlib import crc32
+
+from commonplace.core.git import ask_git
 
 MOST_BYTES: Final = 500_000
 """The part of a Makefile or package.json that is read."""
@@ -129,18 +130,7 @@ class ProjectCode:
             return frozenset()
 
     def _git(self, *arguments: str) -> str:
-        try:
-            process = subprocess.run(  # noqa: S603 - git, with a path behind --
-                ["git", "-C", str(self._project), *arguments],  # noqa: S607
-                capture_output=True,
-                text=True,
-                timeout=GIT_TIMEOUT_S,
-                check=False,
-                stdin=subprocess.DEVNULL,
-            )
-        except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
-            return ""
-        return process.stdout if process.returncode == 0 else ""
+        return ask_git("-C", str(self._project), *arguments, timeout_s=GIT_TIMEOUT_S)
 
 
 def _is_of_word(character: str) -> bool:

@@ -158,6 +158,7 @@ DELETED: Final = (
         references=(Reference("conversation_id", "messages", "conversation_id", derived=True),),
     ),
     Table("energy_ledger", _APPS),
+    Table("request_answers", _OPERATIONAL, key="claim", whole=True),
 )
 """In order of deletion: rows that refer to other rows come first."""
 

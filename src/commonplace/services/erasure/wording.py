@@ -35,6 +35,7 @@ NOUNS: Final = {
     "memory_links": ("link between memories", "links between memories"),
     "messages": ("message of a conversation", "messages of conversations"),
     "procrastinate_jobs": ("job of background work", "jobs of background work"),
+    "request_answers": ("stored answer to a request", "stored answers to requests"),
     "reviews": ("question about two lessons", "questions about two lessons"),
     "rule_applications": ("report on the use of a rule", "reports on the use of rules"),
     "rules": ("rule", "rules"),

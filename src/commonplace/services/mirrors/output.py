@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from commonplace.core.atomic_write import write_text
 from commonplace.core.errors import InvalidInputError
@@ -29,13 +30,15 @@ from commonplace.services.mirrors.registry import Mirror
 from commonplace.services.mirrors.update import MirrorChange, MirrorLine, MirrorUpdate
 from commonplace.services.transfer.own_texts import with_own_lines
 
+MARKDOWN: Final = ".md"
+
 
 def write_mirror(update: MirrorUpdate, memories: Sequence[Fact | Rule]) -> None:
     """Write the memories that a mirror shows, but for those with a secret.
 
     Raises:
-        InvalidInputError: The file with lines has several sections of commonplace, or one without an end, or is not
-            UTF-8.
+        InvalidInputError: The file with lines has several sections of commonplace, or one without an end, is not
+            UTF-8, or is a link to a file of another kind elsewhere.
         OSError: A note cannot be deleted, or the file with lines cannot be written.
     """
     memories = [each for each in memories if _may_be_written(update, each)]
@@ -97,7 +100,7 @@ def _write_lines(update: MirrorUpdate, memories: Sequence[Fact | Rule]) -> None:
     if after == before:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    real = path.resolve()  # Often one file of instructions is a link to another.
+    real = _end_of_link(path)
     mode = real.stat().st_mode & 0o777 if real.exists() else READABLE
     write_text(real, after, mode=mode)
     change = MirrorChange.CHANGED if before else MirrorChange.WRITTEN
@@ -105,6 +108,20 @@ def _write_lines(update: MirrorUpdate, memories: Sequence[Fact | Rule]) -> None:
         change=change, file=path.name, text=plural(len(named), "memory", "memories"), memory_id=""
     )
     update.lines.append(line)
+
+
+def _end_of_link(path: Path) -> Path:
+    """Return the file that a path leads to, because often one file of instructions is a link to another.
+
+    Raises:
+        InvalidInputError: The file is no Markdown and elsewhere: a repository may hold a link to a file of its reader.
+    """
+    real = path.resolve()
+    if real.suffix.lower() != MARKDOWN and real.parent != path.parent.resolve():
+        raise InvalidInputError(
+            "file", "a link to Markdown, or to a file beside it", f"{path} leads to {real}"
+        )
+    return real
 
 
 def _rewrite(update: MirrorUpdate, mark: str, memory: Fact | Rule, content: NoteContent) -> None:
@@ -119,7 +136,7 @@ def _rewrite(update: MirrorUpdate, mark: str, memory: Fact | Rule, content: Note
 
 def file_with_lines(mirror: Mirror) -> Path:
     """Return the file with lines: the path itself if it names a file in Markdown."""
-    is_file = mirror.path.suffix.lower() == ".md" and not mirror.path.is_dir()
+    is_file = mirror.path.suffix.lower() == MARKDOWN and not mirror.path.is_dir()
     return mirror.path if is_file else mirror.path / LAYOUTS[mirror.form].file
 
 

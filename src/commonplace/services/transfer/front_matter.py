@@ -32,19 +32,23 @@ _OBJECT: Final = re.compile(r"!!|!<|!\w+/")
 _KEPT_TAGS: Final = frozenset({"tag:yaml.org,2002:null", "tag:yaml.org,2002:timestamp"})
 
 
-class _Loader(yaml.SafeLoader):
+class PlainLoader(yaml.SafeLoader):
+    """Reads YAML without aliases, which may stand for a value of any size, or for themselves."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Refuse an alias."""
+        if self.check_event(yaml.AliasEvent):  # pyright: ignore[reportUnknownMemberType] - untyped stubs
+            raise yaml.MarkedYAMLError(problem="an alias, such as *name, stands for no value here")
+        return super().compose_node(parent, index)
+
+
+class _Loader(PlainLoader):
     """Reads scalars as text, except for nothing and for times, whose values are checked."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - as the base class has it
         first: [rule for rule in rules if rule[0] in _KEPT_TAGS]
         for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """Refuse aliases, which may stand for a value of any size, or for themselves."""
-        if self.check_event(yaml.AliasEvent):  # pyright: ignore[reportUnknownMemberType] - untyped stubs
-            raise yaml.MarkedYAMLError(problem="an alias, such as *name, stands for no value here")
-        return super().compose_node(parent, index)
 
     def construct_time(self, node: yaml.ScalarNode) -> str:
         """Return a time in ISO 8601, as it is written if it is written so."""

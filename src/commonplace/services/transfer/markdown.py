@@ -17,8 +17,10 @@ from typing import Any, Final, cast
 
 import yaml
 
+from commonplace.core.atomic_write import write_text
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import InvalidInputError
-from commonplace.services.transfer.front_matter import MALFORMED
+from commonplace.services.transfer.front_matter import MALFORMED, PlainLoader
 from commonplace.services.transfer.items import (
     KINDS,
     TEXT_FIELD,
@@ -42,6 +44,15 @@ MAX_NAME_CHARS: Final = 60
 _FRONT: Final = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
+class _PlainDumper(yaml.SafeDumper):
+    """Writes YAML without aliases, which :func:`read` refuses."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        """Write each value where it stands."""
+        del data
+        return True
+
+
 def write(items: Iterable[ExportedItem], folder: Path) -> int:
     """Write each item to its own file, and return the number of items.
 
@@ -55,8 +66,8 @@ def write(items: Iterable[ExportedItem], folder: Path) -> int:
         text = document.pop(TEXT_FIELD[kind])
         named = f"{document['subject']} {document['predicate']}" if kind == "fact" else text
         path = _unused(folder / FOLDERS[kind], named)
-        front = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
-        path.write_text(f"---\n{front}---\n\n{text}\n", encoding="utf-8", newline="\n")
+        front = yaml.dump(document, Dumper=_PlainDumper, sort_keys=False, allow_unicode=True)
+        write_text(path, f"---\n{front}---\n\n{text}\n")
         count += 1
     return count
 
@@ -98,7 +109,7 @@ def split(path: Path) -> tuple[dict[str, Any], str]:
     if found is None:
         return {}, text.strip()
     try:
-        front: object = yaml.safe_load(found[1]) or {}
+        front: object = yaml.load(found[1], PlainLoader) or {}  # noqa: S506 - safe, and without aliases
     except MALFORMED as error:
         raise InvalidInputError("front matter", "YAML", " ".join(str(error).split())) from None
     if not isinstance(front, dict):
@@ -113,7 +124,7 @@ def slug(text: str) -> str:
 
 
 def _unused(folder: Path, text: str) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
+    make_directories(folder)
     name, number = slug(text), 1
     path = folder / f"{name}.md"
     while path.exists():

@@ -3,13 +3,15 @@
 An incremental backup holds the bytes that its base lacks. The base must be in the same directory.
 """
 
+import gzip
 import hashlib
 import json
 import os
+import shutil
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from io import BytesIO
@@ -29,6 +31,21 @@ INCREMENTAL: Final = 2
 
 _COMPRESSION: Final = 5
 _MAX_MANIFEST_BYTES: Final = 64 * 1024 * 1024
+_SHARE_OF_DISK: Final = 0.9
+"""The part of the free space of a disk that an unpacked backup may take, so that the memories keep some."""
+
+
+_DAMAGES: Final = (
+    tarfile.TarError,
+    gzip.BadGzipFile,
+    zlib.error,
+    EOFError,
+    AttributeError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""The errors of a damaged archive, or of a manifest with values of other types."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,18 +165,57 @@ def verify(file: Path, *, base: Path | None = None) -> Manifest:
 def unpack(file: Path, directory: Path) -> Manifest:
     """Write the members of a backup to an empty directory, compare each with the manifest, and return the manifest.
 
+    The directory is created if it does not exist.
+
     Raises:
         StorageUnavailableError: The file cannot be read.
         StorageError: The file is not a backup of this format, or is damaged.
         OSError: A member cannot be written.
     """
     with _members(file) as (manifest, members), _unpacked(file, manifest, None, directory) as earlier:
+        make_directories(directory)
+        room = _Room(file, directory)
         for member, content in members:
             path = directory / member.name
             make_directories(path.parent)
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as target:
-                _copy(file, manifest, member.name, content, earlier, target)
+                _copy(file, manifest, member.name, content, earlier, room.output(target))
         return manifest
+
+
+class _Room:
+    """The space that a backup may take when it is unpacked; a small file may hold any number of equal bytes."""
+
+    def __init__(self, file: Path, directory: Path) -> None:
+        self._file = file
+        self._left = int(shutil.disk_usage(directory).free * _SHARE_OF_DISK)
+
+    def output(self, target: IO[bytes]) -> Callable[[bytes], object]:
+        """Return a function that writes to a file as long as there is space.
+
+        Raises:
+            StorageError: The backup is too large for the disk.
+        """
+
+        def write(block: bytes) -> None:
+            self._left -= len(block)
+            if self._left < 0:
+                raise StorageError(
+                    f"{self._file} is too large: its content takes more than {_SHARE_OF_DISK:.0%} of the free space"
+                )
+            target.write(block)
+
+        return write
+
+
+class _BoundedGzip(gzip.GzipFile):
+    """A compressed file that refuses a read of any size; a header of a tar names the size of its own content."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return bytes of the content."""
+        if size is None or not 0 <= size <= _MAX_MANIFEST_BYTES:
+            raise tarfile.ReadError("a header is too large")
+        return super().read(size)
 
 
 @contextmanager
@@ -203,11 +259,11 @@ def _first(file: Path, archive: tarfile.TarFile) -> bytes:
 @contextmanager
 def _opened(file: Path) -> Generator[tarfile.TarFile]:
     try:
-        with tarfile.open(file, "r:gz") as archive:
+        with _BoundedGzip(file) as packed, tarfile.open(fileobj=packed, mode="r:") as archive:
             yield archive
     except FileNotFoundError:
         raise StorageUnavailableError(f"{file}: no such file") from None
-    except (tarfile.TarError, zlib.error, EOFError, ValueError, TypeError) as error:
+    except _DAMAGES as error:
         raise StorageError(f"{file} is damaged, or is not a backup: {error}") from error
 
 
@@ -236,7 +292,8 @@ def _listed(
         if member.name == MANIFEST:
             continue
         path = PurePosixPath(member.name)
-        content = archive.extractfile(member) if member.isreg() else None
+        is_whole = member.isreg() and not member.issparse()  # A sparse file has any size.
+        content = archive.extractfile(member) if is_whole else None
         if content is None or path.is_absolute() or ".." in path.parts or member.name not in missing:
             raise StorageError(
                 f"{file} is damaged: it holds {member.name!r}, which its manifest does not list"
@@ -253,7 +310,7 @@ def _copy(
     name: str,
     source: IO[bytes],
     earlier: Path | None,
-    target: IO[bytes] | None,
+    write: Callable[[bytes], object] | None,
 ) -> None:
     recipe = manifest.recipes.get(name)
     if recipe is not None and (earlier is None or not (earlier / name).is_file()):
@@ -262,8 +319,8 @@ def _copy(
     found = hashlib.sha256()
     for block in content:
         found.update(block)
-        if target is not None:
-            target.write(block)
+        if write is not None:
+            write(block)
     if found.hexdigest() != manifest.files[name]:
         raise StorageError(f"{file} is damaged: the content of {name!r} has changed")
 

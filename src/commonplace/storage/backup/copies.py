@@ -62,6 +62,9 @@ NOT_KEPT: Final = frozenset(
 )
 """Parts of a home that are copied in another way, can be recreated, or describe this machine."""
 
+PROGRAMS: Final = frozenset({"postgres", "postgres.incoming", "models", SQLITE})
+"""Databases, programs and models of a home, which are never restored as files."""
+
 BACKUP_SUFFIXES: Final = (".tar.gz", ".tgz")
 LOCK_TIMEOUT_S: Final = 10.0
 

@@ -37,7 +37,7 @@ from commonplace.storage.file_locks import FileLock
 from commonplace.storage.migrations.runner import postgres_revisions
 from commonplace.storage.postgres_access import connected
 from commonplace.storage.postgres_url import describe_url
-from commonplace.storage.roles import separate_roles
+from commonplace.storage.roles import as_role, separate_roles
 
 RESTORED: Final = f"{DATABASE}_restored"
 REPLACED: Final = f"{DATABASE}_replaced"
@@ -220,6 +220,8 @@ async def _load_by_url(server: PostgresServer, dump: Path) -> None:
 async def _loaded_beside(server: PostgresServer, dump: Path) -> AsyncGenerator[asyncpg.Connection]:
     """Load a dump into a second database of the embedded server; yield a superuser connection.
 
+    A dump is a program in SQL, so the application's role runs it, which cannot become another role.
+
     At the end, the database that is not in use is deleted.
     """
     async with connected(str(server.admin_url), where="the embedded server") as admin:
@@ -227,7 +229,7 @@ async def _loaded_beside(server: PostgresServer, dump: Path) -> AsyncGenerator[a
             for statement in (*_DROP_LEFT, _CREATE):
                 await admin.execute(statement)
             restored = server.url.replace(f"/{DATABASE}?", f"/{RESTORED}?")
-            await asyncio.to_thread(load, restored, dump, f"--role={APPLICATION_ROLE}")
+            await asyncio.to_thread(load, as_role(restored, APPLICATION_ROLE), dump)
             await separate_roles(restored)
             yield admin
             for statement in _DROP_LEFT:
@@ -294,8 +296,11 @@ def _files(source: Path, home: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _require_paths(source: Path, home: Path) -> None:
-    """Require that each file of the home can be put in place."""
+    """Require that each file of the home can be put in place, and that it may be in a backup."""
     for _, target in _files(source, home):
+        first = target.relative_to(home).parts[0]
+        if first in copies.PROGRAMS:
+            raise StorageError(f"the backup holds {first} as files of the home, which no backup holds")
         wrong = next((each for each in target.parents if each.exists() and not each.is_dir()), None)
         if wrong is None and target.is_dir() and not target.is_symlink():
             wrong = target

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 Branch = Literal["operational", "apps", "memory", "access"]
 
 HEADS: Final[dict[Branch, str]] = {
-    "operational": "ops_011",
-    "apps": "app_004",
+    "operational": "ops_012",
+    "apps": "app_005",
     "memory": "mem_026",
     "access": "acc_001",
 }

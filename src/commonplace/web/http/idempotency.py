@@ -1,7 +1,7 @@
 """Middleware for ``Idempotency-Key``: a REST POST that is sent twice runs once.
 
-The database of knowledge memory stores the response, so that every process of the service has it. A request that
-failed and changed nothing may run again. Source: draft-ietf-httpapi-idempotency-key-header-07.
+A database stores the response together with the change, so that every process of the service has both or neither. A
+request that failed and changed nothing may run again. Source: draft-ietf-httpapi-idempotency-key-header-07.
 """
 
 import asyncio
@@ -17,9 +17,10 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from commonplace.core.errors import CommonplaceError, InvalidInputError
-from commonplace.knowledge import KeptAnswer, KeptAnswers, RequestClaim, RequestConflict
-from commonplace.web.http.access import knowledge_of, known_caller
+from commonplace.core.errors import CommonplaceError, InvalidInputError, StorageUnavailableError
+from commonplace.knowledge import KeptAnswers
+from commonplace.storage.request_claims import KeptAnswer, RequestClaim, RequestConflict
+from commonplace.web.http.access import knowledge_of, known_caller, memories
 from commonplace.web.http.middleware import HttpMiddleware
 from commonplace.web.http.problems import ANSWER_LOST, KEY_REUSED, RUNNING, problem_of
 from commonplace.web.http.refusals import answer, on_http_error
@@ -57,7 +58,7 @@ class Idempotency(HttpMiddleware):
         try:
             _require_key(key)
             body = await request.body()
-            answers = KeptAnswers(knowledge_of(request).session)
+            answers = _answers(request)
             found = await answers.claim(key, _fingerprint(request, body))
         except CommonplaceError as error:
             await answer(request, problem_of(error))(scope, receive, send)
@@ -80,10 +81,15 @@ class Idempotency(HttpMiddleware):
 
         try:
             async with _renewed(answers, claim):
-                with claim.held():
+                with claim.running():
                     await self.app(scope, receive, collect)
+                    await claim.commit(_kept(messages))
+        except StorageUnavailableError as error:  # The change cannot be committed.
+            await self._fail(answers, claim)
+            await answer(Request(scope), problem_of(error))(scope, receive, send)
+            return
         except BaseException:
-            await answers.release(claim)
+            await self._fail(answers, claim)
             raise
         if messages[0]["status"] < HTTPStatus.BAD_REQUEST or claim.is_applied:
             await answers.keep(claim, _kept(messages))
@@ -91,6 +97,16 @@ class Idempotency(HttpMiddleware):
             await answers.release(claim)
         for message in messages:
             await send(message)
+
+    async def _fail(self, answers: KeptAnswers, claim: RequestClaim) -> None:
+        await claim.roll_back()
+        await answers.release(claim)
+
+
+def _answers(request: Request) -> KeptAnswers:
+    """Return the answers of the caller's tenant, in the databases of all memories."""
+    opened = memories(request)
+    return KeptAnswers(knowledge_of(request).session, (opened.operational.requests, opened.apps.requests))
 
 
 def _require_key(key: str) -> None:

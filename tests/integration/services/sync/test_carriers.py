@@ -1,10 +1,16 @@
 """The three carriers of sync: a folder, a Git remote and a service."""
 
 import asyncio
+import os
+import shutil
 import subprocess
+from base64 import b64encode
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import httpx2
 import pytest
@@ -13,7 +19,7 @@ from commonplace.access import Role, Tokens
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.services.opening import Memories
-from commonplace.services.sync.carriers.carrier import Carrier
+from commonplace.services.sync.carriers.carrier import MOST_BYTES, Carrier
 from commonplace.services.sync.carriers.git import BRANCH
 from commonplace.services.sync.carriers.targets import SyncTarget, carrier_at
 from commonplace.web.rest import sync
@@ -315,3 +321,67 @@ async def test_a_service_replaces_no_file(
     monkeypatch.setattr(sync, "MOST_BYTES", 4)
     assert (await client.post("/api/v1/sync/file", json=new | {"name": "b"})).status_code == 409
     assert (await client.get("/api/v1/sync/files")).json() == {"names": ["a"]}
+
+
+class _Guarded(BaseHTTPRequestHandler):
+    """A Git server that asks for a password and has nothing."""
+
+    asked: ClassVar[list[str | None]] = []
+
+    def do_GET(self) -> None:
+        """Ask for a password; with one, answer that nothing is there."""
+        given = self.headers.get("Authorization")
+        self.asked.append(given)
+        self.send_response(401 if given is None else 404)
+        self.send_header("WWW-Authenticate", 'Basic realm="git"')
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the library's
+        """Log nothing."""
+
+
+def test_the_password_of_a_git_remote_is_in_no_argument_and_no_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every user can list the arguments of commands; the server gets the password all the same."""
+    arguments = tmp_path / "arguments"
+    wrapper = tmp_path / "bin" / "git"
+    wrapper.parent.mkdir()
+    wrapper.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> {arguments}\nexec {shutil.which("git")} "$@"\n')
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{wrapper.parent}{os.pathsep}{os.environ['PATH']}")
+    server = HTTPServer(("127.0.0.1", 0), _Guarded)
+    with server, ThreadPoolExecutor(1) as threads:
+        serving_git = threads.submit(server.serve_forever)
+        address = f"http://ann:hunter%2F2@127.0.0.1:{server.server_port}/memories.git"
+        carrier = carrier_at(SyncTarget(address=address), tmp_path / "laptop")
+        with pytest.raises(StorageUnavailableError) as raised:
+            carrier.names()
+        server.shutdown()
+        serving_git.result()
+    assert "hunter" not in arguments.read_text() + str(raised.value)
+    assert f"Basic {b64encode(b'ann:hunter/2').decode()}" in _Guarded.asked
+
+
+@pytest.mark.parametrize(
+    "address", ["git+--upload-pack=touch owned", "git+ext::sh -c touch% owned", "git+-x.git"]
+)
+def test_a_git_remote_is_no_option_and_no_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    """Git takes it as an address, and refuses it."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StorageUnavailableError):
+        carrier_at(SyncTarget(address=address), tmp_path / "laptop").names()
+    assert not (tmp_path / "owned").exists()
+
+
+def test_a_file_of_a_folder_may_have_any_size(targets: Targets) -> None:
+    """Whoever can write to the folder cannot fill the memory of a device."""
+    large = targets.folder / "carried" / NAME
+    large.parent.mkdir(parents=True)
+    large.touch()
+    os.truncate(large, 10 * MOST_BYTES)
+    body = targets.carrier("folder").get(NAME)
+    assert body is not None
+    assert len(body) == MOST_BYTES

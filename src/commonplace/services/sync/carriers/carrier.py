@@ -8,6 +8,9 @@ from typing import Final, Protocol
 NAME: Final = re.compile(r"[0-9a-z][0-9a-z.-]*(/[0-9a-z][0-9a-z.-]*)?")
 """The names of files: one or two parts."""
 
+MOST_BYTES: Final = 128_000_000
+"""More bytes are no file of a device; a file of a folder is read up to here, and then found to be damaged."""
+
 
 class Carrier(Protocol):
     """A place to which every device can write new files, and from which every device can read all files.

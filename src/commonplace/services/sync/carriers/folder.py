@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from commonplace.core.atomic_write import draft_of
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import StorageUnavailableError
-from commonplace.services.sync.carriers.carrier import NAME, OneByOne
+from commonplace.services.sync.carriers.carrier import MOST_BYTES, NAME, OneByOne
 
 
 class FolderCarrier(OneByOne):
@@ -39,7 +40,8 @@ class FolderCarrier(OneByOne):
         """Return a file."""
         with self._reached():
             try:
-                return (self._folder / name).read_bytes()
+                with (self._folder / name).open("rb") as file:
+                    return file.read(MOST_BYTES)
             except FileNotFoundError:
                 return None
 
@@ -49,7 +51,7 @@ class FolderCarrier(OneByOne):
         with self._reached():
             if path.exists():
                 return
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_directories(path.parent)
             with draft_of(path) as file:
                 file.write(body)
             directory = os.open(path.parent, os.O_RDONLY)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote, urlsplit
 
 from commonplace.core.directories import make_directories
 from commonplace.core.errors import StorageUnavailableError
@@ -30,14 +31,12 @@ MOST_TRIES: Final = 10
 MOST_REFUSALS: Final = 3
 """So often a remote may refuse to replace the same commit, before it is not another device that was first."""
 
-MOST_BYTES: Final = 8_000_000
+PUSH_BYTES: Final = 8_000_000
 """The bytes of the files of one push, unless a single file has more, so that a slow network ends each push in time."""
 
 _WHO: Final = "commonplace"
 _REJECTION: Final = re.compile(r"\[(remote )?rejected\]|stale info|cannot lock ref")
-_PASSWORD: Final = re.compile(
-    r"could not read (Username|Password)|Authentication failed|Permission denied \("
-)
+_ASKS: Final = re.compile(r"could not read (Username|Password)|Authentication failed|Permission denied \(")
 _NO_QUESTION: Final = (
     "Sync asks nobody for a password: use an SSH key, or store the password with a Git credential helper"
 )
@@ -45,6 +44,10 @@ _DAMAGED: Final = re.compile(r"\.lock': File exists|corrupt|(bad|missing) object
 """What git says of a repository in which another git was killed."""
 
 _NO_BLOB: Final = "0" * 40
+_USER: Final = "COMMONPLACE_GIT_USER"
+_PASSWORD: Final = "COMMONPLACE_GIT_PASSWORD"  # noqa: S105 - a name
+_HELPER: Final = f'!f() {{ printf \'username=%s\\npassword=%s\\n\' "${_USER}" "${_PASSWORD}"; }}; f'
+"""A credential helper for git that answers from the environment, because every user can read arguments of commands."""
 _CONFIG: Final = ("-c", "commit.gpgSign=false", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0")
 
 
@@ -65,7 +68,7 @@ class GitCarrier:
     """
 
     def __init__(self, remote: str, repository: Path) -> None:
-        self._remote = remote
+        self._remote, self._credentials = _without_password(remote)
         self._repository = repository
 
     def names(self) -> AbstractSet[str]:
@@ -222,12 +225,12 @@ class GitCarrier:
     ) -> bytes:
         try:
             done = subprocess.run(  # noqa: S603 - no shell
-                ["git", *_CONFIG, f"--git-dir={self._repository}", *command],  # noqa: S607 - the user's git
+                ["git", *self._config(), f"--git-dir={self._repository}", *command],  # noqa: S607 - the user's git
                 input=body if body is not None else b"",
                 capture_output=True,
                 timeout=TIMEOUT_S,
                 check=False,
-                env=_environ() | dict(environ or {}),
+                env=_environ() | self._credentials | dict(environ or {}),
             )
         except FileNotFoundError as error:
             raise StorageUnavailableError("git is not installed") from error
@@ -254,6 +257,10 @@ class GitCarrier:
             f"file {BRANCH}.lock there, which you can delete"
         )
 
+    def _config(self) -> tuple[str, ...]:
+        helper = ("-c", "credential.helper=", "-c", f"credential.helper={_HELPER}")
+        return (*_CONFIG, *helper) if self._credentials else _CONFIG
+
     def _shown(self) -> str:
         """Return the remote without a password or token."""
         return mask_url(without_logins(self._remote))
@@ -263,7 +270,7 @@ def _groups(files: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
     """Yield files in the groups of one push each."""
     group: dict[str, bytes] = {}
     for name, body in files.items():
-        if group and sum(map(len, group.values())) + len(body) > MOST_BYTES:
+        if group and sum(map(len, group.values())) + len(body) > PUSH_BYTES:
             yield group
             group = {}
         group[name] = body
@@ -278,7 +285,20 @@ def _reason(output: Sequence[str]) -> str:
     if fatal and "Could not read from remote repository" in lines[fatal]:
         fatal -= 1
     line = lines[fatal].removeprefix("fatal: ")
-    return f"{line.rstrip('.')}. {_NO_QUESTION}" if _PASSWORD.search(line) else line
+    return f"{line.rstrip('.')}. {_NO_QUESTION}" if _ASKS.search(line) else line
+
+
+def _without_password(remote: str) -> tuple[str, dict[str, str]]:
+    """Return a remote without its password, and the environment for :data:`_HELPER`; empty without a password."""
+    try:
+        parts = urlsplit(remote)
+    except ValueError:
+        return remote, {}
+    if parts.scheme not in {"http", "https"} or not parts.password:
+        return remote, {}
+    plain = parts._replace(netloc=parts.netloc.rpartition("@")[2])
+    user, password = unquote(parts.username or ""), unquote(parts.password)
+    return plain.geturl(), {_USER: user, _PASSWORD: password}
 
 
 def _environ() -> dict[str, str]:
