@@ -7,7 +7,8 @@ time: conversations with apps and their digests, episodes of sessions and their 
 and its markers, notes. Each night has decay, consolidation and the cleanup of episodes. Each Sunday the questions of
 the week are answered by the blocks of their prompt, or else by the first five results of a search.
 
-    python benchmarks/year.py [--threads seen|unseen|all] [--model NAME]... [--save FILE] [--picture FILE]
+    python benchmarks/year.py [--threads seen|unseen|all] [--model NAME]... [--setting NAME=VALUE]...
+                              [--save FILE] [--picture FILE]
     python benchmarks/year.py --read FILE... [--picture FILE]
 
 :mod:`year_secretary` says what the strong, the mediocre and no model are. A year takes about ten minutes a model.
@@ -17,7 +18,8 @@ import argparse
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Final
@@ -42,19 +44,28 @@ def read_threads(folder: Path, choice: str) -> list[Thread]:
     """Read the threads of a folder: ``seen``, ``unseen`` or ``all``."""
     folders = sorted(each for each in folder.iterdir() if (each / "truths.jsonl").is_file())
     return [
-        read_thread(each) for each in folders if choice == "all" or each.name.endswith(UNSEEN) is (choice == "unseen")
+        read_thread(each)
+        for each in folders
+        if choice == "all" or each.name.endswith(UNSEEN) is (choice == "unseen")
     ]
 
 
-async def play(threads: Sequence[Thread], models: Sequence[str], weeks: int, progress: Progress) -> list[YearFigures]:
-    """Play the year with each model."""
+async def play(
+    threads: Sequence[Thread],
+    models: Sequence[str],
+    weeks: int,
+    choices: Mapping[str, str],
+    progress: Progress,
+) -> list[YearFigures]:
+    """Play the year with each model; choices of settings are added to its name."""
     years: list[YearFigures] = []
     for model in models:
         task = progress.add_task(f"weeks of the {model} model", total=weeks)
         year = await play_year(
-            threads, model, weeks=weeks, on_week=lambda _, task=task: progress.advance(task)
+            threads, model, weeks=weeks, choices=choices, on_week=lambda _, task=task: progress.advance(task)
         )
-        years.append(figures_of(year, threads))
+        name = ", ".join([model, *(f"{key} {value}" for key, value in choices.items())])
+        years.append(replace(figures_of(year, threads), model=name))
     return years
 
 
@@ -136,6 +147,9 @@ def main() -> int:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--threads", choices=("seen", "unseen", "all"), default="all")
     parser.add_argument("--model", choices=MODELS, action="append", help="may be repeated; all by default")
+    parser.add_argument(
+        "--setting", action="append", default=[], metavar="NAME=VALUE", help="may be repeated"
+    )
     parser.add_argument("--weeks", type=int, default=WEEKS)
     parser.add_argument("--read", type=Path, nargs="+", help="figures that --save wrote, in place of playing")
     parser.add_argument("--save", type=Path, help="write the figures as JSON")
@@ -150,12 +164,13 @@ def main() -> int:
             for values in json.loads(path.read_text(encoding="utf-8"))
         ]
     else:
+        choices = dict(each.split("=", 1) for each in options.setting)
         threads = read_threads(options.data, options.threads)
         for thread in threads:
             for line in problems(thread):
                 console.print(f"{thread.name}: {line}", highlight=False, markup=False)
         with Progress(console=Console(stderr=True), transient=True) as progress:
-            years = asyncio.run(play(threads, options.model or MODELS, options.weeks, progress))
+            years = asyncio.run(play(threads, options.model or MODELS, options.weeks, choices, progress))
     if options.save:
         options.save.write_text(json.dumps([each.as_json() for each in years]), encoding="utf-8")
     if options.picture:

@@ -254,7 +254,7 @@ def _question_problems(thread: Thread, question: YearQuestion) -> Iterator[str]:
     place = f"question {question.id} (week {question.week})"
     if not 1 <= question.week <= WEEKS:
         yield f"{place}: not in the year"
-    if question.asks == NOTHING or question.truth == NOTHING:
+    if NOTHING in {question.asks, question.truth}:
         if question.asks != question.truth:
             yield f"{place}: asks {question.asks!r} of {question.truth!r}"
         if not question.wrong:
@@ -264,25 +264,29 @@ def _question_problems(thread: Thread, question: YearQuestion) -> Iterator[str]:
     if truth is None:
         yield f"{place}: {question.truth} is no truth"
         return
-    notes = [
-        (each.text, session.at)
-        for session in thread.sessions
-        for each in session.learnings
-        if each.truth == truth.id and each.how != "end"
-    ]
-    asked_at = datetime.combine(question.day, QUESTION_TIME)
-    if not any(at < asked_at for _, at in notes):
-        yield f"{place}: {truth.id} is learned only later"
-    if question.asks == "now" and not truth.holds_on(question.day):
-        yield f"{place}: {truth.id} is not true on {question.day}"
-    if question.asks == "past" and (truth.end is None or truth.end > question.day):
-        yield f"{place}: {truth.id} is not over on {question.day}"
+    yield from (f"{place}: {each}" for each in _time_problems(thread, question, truth))
     if not says(truth.text, question.accepted):
         yield f"{place}: no accepted alternative is in the text of {truth.id}"
-    if not any(says(text, question.accepted) for text, at in notes if at < asked_at):
-        yield f"{place}: no accepted alternative is in a note of {truth.id} before that day"
     if says(truth.text, [*question.outdated, *question.wrong]):
         yield f"{place}: an outdated or wrong alternative is in the text of {truth.id}"
+
+
+def _time_problems(thread: Thread, question: YearQuestion, truth: Truth) -> Iterator[str]:
+    asked_at = datetime.combine(question.day, QUESTION_TIME)
+    notes = [
+        each.text
+        for session in thread.sessions
+        for each in session.learnings
+        if each.truth == truth.id and each.how != "end" and session.at < asked_at
+    ]
+    if not notes:
+        yield f"{truth.id} is learned only later"
+    elif not any(says(text, question.accepted) for text in notes):
+        yield f"no accepted alternative is in a note of {truth.id} before that day"
+    if question.asks == "now" and not truth.holds_on(question.day):
+        yield f"{truth.id} is not true on {question.day}"
+    if question.asks == "past" and (truth.end is None or truth.end > question.day):
+        yield f"{truth.id} is not over on {question.day}"
 
 
 def main() -> int:
@@ -292,8 +296,9 @@ def main() -> int:
         thread = read_thread(folder)
         lines = [*problems(thread)]
         quiet = sum(not each.learnings for each in thread.sessions)
+        things = {each.key for each in thread.truths.values()}
         print(
-            f"{thread.name}: {len(thread.truths)} truths of {len({each.key for each in thread.truths.values()})} things, "
+            f"{thread.name}: {len(thread.truths)} truths of {len(things)} things, "
             f"{len(thread.sessions)} sessions ({quiet} learn nothing), {len(thread.questions)} questions"
         )
         print(*lines, sep="\n")

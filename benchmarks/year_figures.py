@@ -95,9 +95,7 @@ def figures_of(year: Year, threads: Sequence[Thread]) -> YearFigures:
     moments = _moments(threads)
     return YearFigures(
         model=year.model,
-        questions=tuple(
-            _asked(answer.question.id, answer, truths, moments) for answer in year.answers
-        ),
+        questions=tuple(_asked(answer.question.id, answer, truths, moments) for answer in year.answers),
         weeks=tuple(
             WeekRow(
                 number=week.number,

@@ -1,6 +1,6 @@
 """The doors of one home in the year: sessions go in, nights pass, questions are asked. The clock is the year's."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ from commonplace.services.search.searching import search_all
 from commonplace.workspace import WorkspaceMemory
 from year_data import FIRST_DAY, Learning, YearQuestion, YearSession
 from year_secretary import Secretary
-from year_transcripts import EPISODES, category_of, episode_text, markers_of, transcript
+from year_transcripts import EPISODES, category_of, episode_text, markers_of, role_of, transcript
 
 CHAT: Final = "chat"
 """The butler of all conversations with apps: the project that the chat client runs in."""
@@ -101,20 +101,22 @@ class YearHome:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, folder: Path, secretary: Secretary) -> AsyncGenerator["YearHome"]:
-        """Set up an empty home in a folder, on the first day of the year."""
+    async def open(
+        cls, folder: Path, secretary: Secretary, choices: Mapping[str, str]
+    ) -> AsyncGenerator["YearHome"]:
+        """Set up an empty home in a folder, on the first day of the year; ``choices`` are settings to choose."""
         clock = ManualClock(datetime.combine(FIRST_DAY, datetime.min.time(), UTC))
         desk = folder / "desk"
         desk.mkdir()
-        settings = Settings(home=folder / "home", workspace=desk, model="extractive", time_zone="UTC")
+        settings = Settings.model_validate(
+            {"model": "extractive", "time_zone": "UTC", **choices, "home": folder / "home", "workspace": desk}
+        )
         model = None if secretary.model == "absent" else secretary.as_model()
         async with (
             Memories.open(settings, clock=clock, model=model) as memories,
             AsyncExitStack() as stack,
         ):
-            home = cls(
-                folder=folder, clock=clock, memories=memories, secretary=secretary, _stack=stack
-            )
+            home = cls(folder=folder, clock=clock, memories=memories, secretary=secretary, _stack=stack)
             home.empty_bytes = await home.bytes()
             yield home
 
@@ -139,9 +141,7 @@ class YearHome:
         await self.memories.operational.upkeep.decay()
         block = (await self.memories.operational.context()).text
         markers = [
-            line
-            for learning in self.secretary.notes_of(session)
-            for line in self._markers(learning, block)
+            line for learning in self.secretary.notes_of(session) for line in self._markers(learning, block)
         ]
         if chatter := self.secretary.chatter_of(session):
             markers.append(f"[MEMORY:behavior] {chatter}")
@@ -172,8 +172,7 @@ class YearHome:
             await self.memories.apps.registry.register(session.name)
             self._apps.add(session.name)
         self.secretary.session = session
-        roles = {"me": "user", "ai": "assistant"}
-        messages = [Message(role=roles.get(speaker, "assistant"), content=text) for speaker, text in session.turns]
+        messages = [Message(role=role_of(speaker), content=text) for speaker, text in session.turns]
         await self.memories.apps.ingest(session.name, f"{session.name}-{session.at:%Y%m%d%H%M}", messages)
 
     async def _remember(self, session: YearSession) -> None:
@@ -238,7 +237,9 @@ class YearHome:
             folder = self.folder / name
             folder.mkdir(exist_ok=True)
             self._projects[name] = await self._stack.enter_async_context(
-                WorkspaceMemory.open(self.memories.knowledge.database.settings, workspace=folder, clock=self.clock)
+                WorkspaceMemory.open(
+                    self.memories.knowledge.database.settings, workspace=folder, clock=self.clock
+                )
             )
         return self._projects[name]
 
@@ -264,9 +265,13 @@ class YearHome:
         rules = await knowledge.lists.rules(forgotten=False, limit=MAX_LIMIT)
         lessons = await self.memories.operational.list_memories()
         digests = [
-            digest for app in sorted(self._apps) for digest in (await self.memories.apps.context(app)).memories
+            digest
+            for app in sorted(self._apps)
+            for digest in (await self.memories.apps.context(app)).memories
         ]
-        notes = [note for each in self._projects.values() for note in (await each.search(limit=None)).memories]
+        notes = [
+            note for each in self._projects.values() for note in (await each.search(limit=None)).memories
+        ]
         return [
             *(("fact", each.content) for each in facts),
             *(("rule", each.content) for each in rules),

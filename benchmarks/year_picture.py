@@ -39,9 +39,9 @@ def draw_year(years: Sequence[YearFigures], *, title: str) -> str:
         year.model: COLOURS.get(year.model, OTHER_COLOURS[place % len(OTHER_COLOURS)])
         for place, year in enumerate(years)
     }
+    size, label = f"0 0 {WIDTH} {HEIGHT}", escape(title)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escape(title)}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{size}" role="img" aria-label="{label}">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
         f'<text x="{LEFT}" y="36" font-size="20" {_TEXT}>{escape(title)}</text>',
         *_legend(colours),
@@ -73,11 +73,10 @@ def _panel(
     bottom = y + PANEL_HEIGHT
     parts = [f'<text x="{x}" y="{y - 8}" font-size="14" {_TEXT}>{escape(panel.title)}</text>']
     for share in (0.0, 0.5, 1.0):
-        at = bottom - share * PANEL_HEIGHT
+        at, value = bottom - share * PANEL_HEIGHT, escape(panel.label(share * most))
         parts += [
             f'<line x1="{x}" y1="{at:.1f}" x2="{x + PANEL_WIDTH}" y2="{at:.1f}" stroke="#dddddd"/>',
-            f'<text x="{x - 6}" y="{at + 4:.1f}" font-size="11" text-anchor="end" {_TEXT}>'
-            f"{escape(panel.label(share * most))}</text>",
+            f'<text x="{x - 6}" y="{at + 4:.1f}" font-size="11" text-anchor="end" {_TEXT}>{value}</text>',
         ]
     for week, month in _MONTHS:
         if week <= weeks:
@@ -88,9 +87,7 @@ def _panel(
             f"{_across(week, weeks, x):.1f},{bottom - min(value / most, 1.0) * PANEL_HEIGHT:.1f}"
             for week, value in enumerate(values)
         )
-        parts.append(
-            f'<polyline points="{points}" fill="none" stroke="{colours[model]}" stroke-width="2"/>'
-        )
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{colours[model]}" stroke-width="2"/>')
     return parts
 
 
@@ -132,7 +129,9 @@ PANELS: Final = (
         label=_megabytes,
     ),
     Panel(
-        title="tokens injected a day", values=lambda year: [each.tokens_a_day for each in year.weeks], label=_number
+        title="tokens injected a day",
+        values=lambda year: [each.tokens_a_day for each in year.weeks],
+        label=_number,
     ),
     Panel(
         title="tokens of the model a week",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from year_data import (
@@ -29,6 +30,7 @@ LONG_OVER: Final = timedelta(days=14)
 """What has been over for this long should be gone."""
 
 NIGHT: Final = time(3, 0)
+NO_CHOICES: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +78,8 @@ async def play_year(
     model: str,
     *,
     weeks: int = WEEKS,
-    on_week: Callable[[Week], object] = lambda week: None,
+    choices: Mapping[str, str] = NO_CHOICES,
+    on_week: Callable[[Week], object] = lambda _: None,
 ) -> Year:
     """Play the sessions of all threads in the order of time, with a night after each day.
 
@@ -84,6 +87,7 @@ async def play_year(
         threads: What the authors wrote.
         model: One of :data:`year_secretary.MODELS`.
         weeks: How many weeks are played.
+        choices: Settings of the home that are not the defaults.
         on_week: Called with the figures of each week.
     """
     truths = {each.id: each for thread in threads for each in thread.truths.values()}
@@ -91,7 +95,7 @@ async def play_year(
     questions = [each for thread in threads for each in thread.questions]
     secretary = Secretary(model=model, truths=truths)
     with tempfile.TemporaryDirectory(prefix="year-") as folder:
-        async with YearHome.open(Path(folder), secretary) as home:
+        async with YearHome.open(Path(folder), secretary, choices) as home:
             played: list[Week] = []
             for number in range(1, weeks + 1):
                 asked = [each for each in questions if each.week == number]
@@ -204,4 +208,3 @@ def _outlived(
         for kind, text in texts
         if any(each in text for each in over) and not any(each in text for each in current)
     )
-

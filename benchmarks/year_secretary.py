@@ -9,11 +9,12 @@ are not consolidated, and the ops agent, which is a model itself, notes as the s
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
 
+from commonplace.core.errors import ModelRefusedError
 from commonplace.llm import Model, Reply, Request
 from runs_in_order import KNOWN
 from year_data import Learning, Truth, YearSession
@@ -121,18 +122,20 @@ class Secretary:
 
     async def send(self, request: Request) -> Reply:
         """Write a digest, or decide which digest goes."""
-        text = self._digest() if request.output is None else self._decision(request.prompt)
+        if self.session is None:
+            raise ModelRefusedError("no session has ended yet")
+        is_digest = request.output is None
+        text = self._digest(self.session) if is_digest else self._decision(request.prompt)
         self.spending.add(request.prompt, text)
         return Reply(text=text, model="year")
 
     async def aclose(self) -> None:
         """Close nothing."""
 
-    def _digest(self) -> str:
-        assert self.session is not None
-        notes = sorted(self.notes_of(self.session), key=lambda each: -self.truths[each.truth].importance)
+    def _digest(self, session: YearSession) -> str:
+        notes = sorted(self.notes_of(session), key=lambda each: -self.truths[each.truth].importance)
         importance = {each.text: self.truths[each.truth].importance for each in notes}
-        texts = [*importance, *filter(None, [self.chatter_of(self.session)])]
+        texts = [*importance, *filter(None, [self.chatter_of(session)])]
         digest = ""
         for text in texts:
             if len(digest) + len(text) < MOST_DIGEST_CHARS:
@@ -186,7 +189,10 @@ class _Consolidation:
 
     def _fact(self, truth: Truth) -> Mapping[str, Any] | None:
         for each in self._known:
-            if "predicate" in each and (each["subject"].casefold(), each["predicate"].casefold()) == truth.key:
+            if (
+                "predicate" in each
+                and (each["subject"].casefold(), each["predicate"].casefold()) == truth.key
+            ):
                 return each
         return None
 
@@ -209,7 +215,11 @@ class _Consolidation:
         }
         if self._secretary.model != "mediocre":
             entry |= {"permanence": permanence_of(truth), "importance": truth.importance}
-        if target is None or missed or any(each["target_id"] == target["id"] for each in self.lists["updated_facts"]):
+        if (
+            target is None
+            or missed
+            or any(each["target_id"] == target["id"] for each in self.lists["updated_facts"])
+        ):
             self.lists["new_facts"].append(entry)
         else:
             self.lists["updated_facts"].append({**entry, "target_id": target["id"]})
@@ -224,5 +234,3 @@ class _Consolidation:
             self.lists["new_rules"].append(entry)
         else:
             self.lists["updated_rules"].append({**entry, "target_id": target["id"]})
-
-

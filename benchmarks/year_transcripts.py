@@ -2,7 +2,7 @@
 
 import json
 import re
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from commonplace.hosts.hooks.formats import TranscriptMessage
@@ -52,7 +52,14 @@ def transcript(session: YearSession, text: str) -> bytes:
         "content": [{"type": "text", "text": text}],
     }
     lines: list[dict[str, Any]] = [
-        {"type": "system", "subtype": "init", "session_id": session_id, "model": "year", "cwd": "/", "tools": []},
+        {
+            "type": "system",
+            "subtype": "init",
+            "session_id": session_id,
+            "model": "year",
+            "cwd": "/",
+            "tools": [],
+        },
         {"type": "assistant", "session_id": session_id, "parent_tool_use_id": None, "message": message},
         {
             "type": "result",
@@ -68,11 +75,15 @@ def transcript(session: YearSession, text: str) -> bytes:
     return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
+def role_of(speaker: str) -> Literal["user", "assistant"]:
+    """Return the role of a speaker: the person is ``me``."""
+    return "user" if speaker == "me" else "assistant"
+
+
 def episode_text(session: YearSession) -> str:
     """Return the text that the hook at the end of a session stores."""
-    roles = {"me": "user"}
     messages = [
-        TranscriptMessage(id=str(number), role=roles.get(speaker, "assistant"), text=text, said_at=None)
+        TranscriptMessage(id=str(number), role=role_of(speaker), text=text, said_at=None)
         for number, (speaker, text) in enumerate(session.turns)
     ]
     return digest(messages)

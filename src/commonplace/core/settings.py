@@ -155,6 +155,10 @@ class Settings(BaseModel):
         default=DEFAULT_MIN_RELEVANCE,
         description="minimum similarity of the best memory of a recall or block; 0: no minimum",
     )
+    min_confidence: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.2,
+        description="minimum confidence of the facts and rules in blocks, which fade until they are confirmed",
+    )
     reranker: str = Field(
         default=RERANKER_LEARNED,
         description="choice of the memories near a prompt that are shown; learned: by a network that reads both, 0.1 s "
@@ -181,6 +185,13 @@ class Settings(BaseModel):
     )
     episode_max_entries: Annotated[int, Field(ge=0, le=100_000_000)] = Field(
         default=10_000, description="number of episodes of a tenant that a cleanup keeps"
+    )
+    episode_days: Annotated[int, Field(ge=1, le=3650)] = Field(
+        default=7, description="days after which an episode expires; counts for episodes stored from now on"
+    )
+    lesson_grace_days: Annotated[int, Field(ge=0, le=3650)] = Field(
+        default=30,
+        description="days without reinforcement after which a lesson begins to lose 0.1 of its confidence a week",
     )
     backup_warning_days: Annotated[int, Field(ge=0)] = Field(
         default=14,
