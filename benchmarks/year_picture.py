@@ -11,10 +11,10 @@ from year_judge import Verdict
 COLOURS: Final = {"strong": "#0072b2", "mediocre": "#d55e00", "absent": "#6b6b6b"}
 OTHER_COLOURS: Final = ("#009e73", "#cc79a7", "#e69f00")
 LABELS: Final = {"strong": "strong model", "mediocre": "mediocre model", "absent": "no model"}
-WIDTH, HEIGHT = 960, 860
+WIDTH, HEIGHT = 960, 870
 COLUMNS: Final = 2
 PANEL_WIDTH, PANEL_HEIGHT = 400, 140
-LEFT, TOP = 60, 90
+LEFT, TOP = 60, 104
 GAP_X, GAP_Y = 70, 50
 SMOOTH_WEEKS: Final = 4
 """Shares are those of the questions of the last four weeks: twenty questions a week alone are noise."""
