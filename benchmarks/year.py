@@ -73,7 +73,7 @@ def print_tables(years: Sequence[YearFigures], console: Console) -> None:
     """Print the figures of each model, and what each lost and failed to lose."""
     console.print(_sums(years))
     console.print(_split(years, "last said", lambda each: each.age, [word for _, word in AGES]))
-    for name, part in (("kind", _kind), ("place", _place), ("importance", _importance)):
+    for name, part in (("asks", _asks), ("kind", _kind), ("place", _place), ("importance", _importance)):
         groups = sorted({part(each) for year in years for each in year.answerable})
         console.print(_split(years, name, part, groups))
     for year in years:
@@ -81,6 +81,10 @@ def print_tables(years: Sequence[YearFigures], console: Console) -> None:
             console.print(f"{year.model}: {name}: {len(lines)}", highlight=False)
             for line in lines:
                 console.print(f"  {line}", highlight=False, markup=False)
+
+
+def _asks(question: AskedQuestion) -> str:
+    return question.asks
 
 
 def _kind(question: AskedQuestion) -> str:
@@ -99,6 +103,7 @@ def _sums(years: Sequence[YearFigures]) -> Table:
     table = Table("", *(year.model for year in years), title="The year")
     rows: list[tuple[str, Callable[[YearFigures], str]]] = [
         ("questions", lambda year: str(len(year.answerable))),
+        ("right now", lambda year: f"{shares(_of_present(year))['right']:.1%}"),
         *(
             (verdict.value, lambda year, verdict=verdict: f"{shares(year.answerable)[verdict]:.1%}")
             for verdict in Verdict
@@ -117,6 +122,10 @@ def _sums(years: Sequence[YearFigures]) -> Table:
     for name, value in rows:
         table.add_row(name, *(value(year) for year in years))
     return table
+
+
+def _of_present(year: YearFigures) -> list[AskedQuestion]:
+    return [each for each in year.answerable if each.asks == "now"]
 
 
 def _block(question: AskedQuestion) -> str:

@@ -120,23 +120,32 @@ class YearHome:
             home.empty_bytes = await home.bytes()
             yield home
 
-    async def play(self, session: YearSession) -> int:
-        """Play a session at its time; return the tokens that its beginning and its first prompt got."""
+    async def play(self, session: YearSession) -> None:
+        """Play a session at its time."""
         self.clock.now = session.at.replace(tzinfo=UTC)
-        if session.place == "ops":
-            return await self._report(session)
-        if session.place == "note":
-            await self._note(session)
-            return 0
-        first = next((text for speaker, text in session.turns if speaker == "me"), "")
-        blocks = await self.blocks(session.place, session.name, first)
-        if session.place == "chat":
-            await self._converse(session)
-        await self._remember(session)
-        fresh = [line for line in blocks.prompt if line not in set(blocks.session)]
-        return sum(map(len, [*blocks.session, *fresh])) // CHARS_PER_TOKEN
+        match session.place:
+            case "ops":
+                await self._report(session)
+            case "note":
+                await self._note(session)
+            case "chat":
+                await self._converse(session)
+                await self._remember(session)
+            case _:
+                await self._remember(session)
 
-    async def _report(self, session: YearSession) -> int:
+    async def injected_tokens(self, session: YearSession) -> int:
+        """Return the tokens that the beginning of a session and its first prompt get."""
+        self.clock.now = session.at.replace(tzinfo=UTC)
+        if session.place == "note":
+            return 0
+        prompt = next((text for speaker, text in session.turns if speaker == "me"), "")
+        blocks = await self.blocks(session.place, session.name, prompt)
+        fresh = [line for line in blocks.prompt if line not in set(blocks.session)]
+        lines = blocks.session if session.place == "ops" else [*blocks.session, *fresh]
+        return sum(map(len, lines)) // CHARS_PER_TOKEN
+
+    async def _report(self, session: YearSession) -> None:
         """Store the report of an ops agent, with its markers, after it was given its block."""
         await self.memories.operational.upkeep.decay()
         block = (await self.memories.operational.context()).text
@@ -147,7 +156,6 @@ class YearHome:
             markers.append(f"[MEMORY:behavior] {chatter}")
         text = "\n".join([session.output, *markers])
         await self.memories.operational.ingest(_chunks(transcript(session, text)), tiers=(1,))
-        return len(block) // CHARS_PER_TOKEN
 
     def _markers(self, learning: Learning, block: str) -> list[str]:
         truth = self.secretary.truths[learning.truth]

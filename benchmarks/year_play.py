@@ -3,7 +3,7 @@
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -21,7 +21,7 @@ from year_data import (
 )
 from year_home import Holdings, YearHome
 from year_judge import Answer, Verdict, judge_lines, judge_results
-from year_secretary import Secretary
+from year_secretary import Secretary, draw
 
 MATTERS: Final = 8.0
 """The importance from which a truth must not be lost."""
@@ -30,6 +30,9 @@ LONG_OVER: Final = timedelta(days=14)
 """What has been over for this long should be gone."""
 
 NIGHT: Final = time(3, 0)
+MEASURED_OF: Final = 3
+"""Of so many sessions, the tokens of one are measured; it stands for the others."""
+
 NO_CHOICES: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -120,35 +123,38 @@ async def _play_week(
     home: YearHome, number: int, sessions: Sequence[YearSession], questions: Sequence[YearQuestion]
 ) -> Week:
     monday = FIRST_DAY + timedelta(days=7 * (number - 1))
-    before = (home.secretary.spending.calls, home.secretary.spending.tokens)
-    tokens, count = 0, 0
-    answers: list[Answer] = []
+    spending, before = home.secretary.spending, replace(home.secretary.spending)
+    asked_at = datetime.combine(monday + timedelta(days=6), QUESTION_TIME)
+    of_week = [each for each in sessions if monday <= each.at.date() < monday + timedelta(days=7)]
+    tokens, answers = 0, list[Answer]()
     for day in (monday + timedelta(days=each) for each in range(7)):
         home.clock.now = datetime.combine(day, NIGHT, UTC)
         await home.pass_night()
-        of_day = [each for each in sessions if each.at.date() == day]
-        is_sunday = day.weekday() == 6
-        asked_at = datetime.combine(day, QUESTION_TIME)
-        for session in of_day:
-            if not is_sunday or session.at < asked_at:
-                tokens += await home.play(session)
-        if is_sunday:
+        of_day = [each for each in of_week if each.at.date() == day]
+        for session in (each for each in of_day if each.at < asked_at):
+            tokens += await _play_session(home, session)
+        if day == asked_at.date():
             home.clock.now = asked_at.replace(tzinfo=UTC)
             answers = [await _ask(home, each) for each in questions]
-            for session in of_day:
-                if session.at >= asked_at:
-                    tokens += await home.play(session)
-        count += len(of_day)
-    spending = home.secretary.spending
+        for session in (each for each in of_day if each.at >= asked_at):
+            tokens += await _play_session(home, session)
     return Week(
         number=number,
         answers=tuple(answers),
         holdings=await home.holdings(),
         tokens_a_day=tokens / 7,
-        sessions=count,
-        model_calls=spending.calls - before[0],
-        model_tokens=spending.tokens - before[1],
+        sessions=len(of_week),
+        model_calls=spending.calls - before.calls,
+        model_tokens=spending.tokens - before.tokens,
     )
+
+
+async def _play_session(home: YearHome, session: YearSession) -> int:
+    """Play a session, and return an estimate of the tokens that it gets: each third session is measured."""
+    is_measured = draw("tokens", session.name, f"{session.at}") < 1 / MEASURED_OF
+    tokens = await home.injected_tokens(session) * MEASURED_OF if is_measured else 0
+    await home.play(session)
+    return tokens
 
 
 async def _ask(home: YearHome, question: YearQuestion) -> Answer:

@@ -70,7 +70,8 @@ class Secretary:
     sessions: dict[str, YearSession] = field(default_factory=dict[str, YearSession])
     name: str = "year"
     _notes: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
-    _importance: dict[str, float] = field(default_factory=dict[str, float])
+    _latest: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    _digests: dict[str, list[Learning]] = field(default_factory=dict[str, list[Learning]])
 
     def notes_of(self, session: YearSession) -> list[Learning]:
         """Return the notes that the model takes of a session."""
@@ -134,24 +135,29 @@ class Secretary:
 
     def _digest(self, session: YearSession) -> str:
         notes = sorted(self.notes_of(session), key=lambda each: -self.truths[each.truth].importance)
-        importance = {each.text: self.truths[each.truth].importance for each in notes}
-        texts = [*importance, *filter(None, [self.chatter_of(session)])]
-        digest = ""
-        for text in texts:
-            if len(digest) + len(text) < MOST_DIGEST_CHARS:
-                digest = f"{digest} {text}".strip()
-        if digest:
-            self._importance[digest] = max(importance.values(), default=1.0)
+        self._latest |= {self.truths[each.truth].key: each.text for each in notes}
+        digest, held = "", list[Learning]()
+        for note in notes:
+            if len(digest) + len(note.text) < MOST_DIGEST_CHARS:
+                digest = f"{digest} {note.text}".strip()
+                held.append(note)
+        digest = digest or self.chatter_of(session)
+        self._digests[digest] = held
         return digest or "NONE"
 
     def _decision(self, prompt: str) -> str:
-        """Return that the least important of the digests goes, for a mediocre model the oldest one."""
+        """Return that the digest of least worth goes: what is outdated first; for a mediocre model the oldest one."""
         digests = [(int(number), text) for number, text in _HELD_DIGEST.findall(prompt)]
-        if self.model == "mediocre":
-            target = min(number for number, _ in digests)
-        else:
-            target = min(digests, key=lambda each: (self._importance.get(each[1], 1.0), each[0]))[0]
-        return json.dumps({"action": "delete", "targetMemoryId": target, "reason": "worth the least"})
+        oldest = min(digests)
+        least = min(digests, key=lambda each: (self._worth(each[1]), each[0]))
+        target = oldest if self.model == "mediocre" else least
+        return json.dumps({"action": "delete", "targetMemoryId": target[0], "reason": "worth the least"})
+
+    def _worth(self, digest: str) -> float:
+        """Return the greatest importance of what a digest holds and nothing has changed since."""
+        notes = self._digests.get(digest, ())
+        current = [each for each in notes if self._latest.get(self.truths[each.truth].key) == each.text]
+        return max((self.truths[each.truth].importance for each in current), default=0.0)
 
 
 class _Consolidation:
