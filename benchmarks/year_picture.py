@@ -16,6 +16,7 @@ COLUMNS: Final = 2
 PANEL_WIDTH, PANEL_HEIGHT = 400, 140
 LEFT, TOP = 60, 104
 GAP_X, GAP_Y = 70, 50
+LEGEND_CHAR: Final = 8
 SMOOTH_WEEKS: Final = 4
 """Shares are those of the questions of the last four weeks: twenty questions a week alone are noise."""
 
@@ -55,12 +56,14 @@ def draw_year(years: Sequence[YearFigures], *, title: str) -> str:
 
 def _legend(colours: dict[str, str]) -> list[str]:
     parts: list[str] = []
-    for place, (name, colour) in enumerate(colours.items()):
-        x = LEFT + place * 170
+    x = LEFT
+    for name, colour in colours.items():
+        label = LABELS.get(name, name)
         parts += [
             f'<line x1="{x}" y1="60" x2="{x + 24}" y2="60" stroke="{colour}" stroke-width="3"/>',
-            f'<text x="{x + 30}" y="65" font-size="14" {_TEXT}>{escape(LABELS.get(name, name))}</text>',
+            f'<text x="{x + 30}" y="65" font-size="14" {_TEXT}>{escape(label)}</text>',
         ]
+        x += 60 + LEGEND_CHAR * len(label)
     return parts
 
 

@@ -10,7 +10,6 @@ An unknown key in the file, or an unknown ``COMMONPLACE_…`` variable, is an er
 """
 
 import difflib
-import json
 import os
 import shlex
 import tomllib
@@ -156,8 +155,7 @@ class Settings(BaseModel):
         description="minimum similarity of the best memory of a recall or block; 0: no minimum",
     )
     min_confidence: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.2,
-        description="minimum confidence of the facts and rules in blocks, which fade until they are confirmed",
+        default=0.2, description="minimum confidence of facts and rules in blocks; they fade unless confirmed"
     )
     reranker: str = Field(
         default=RERANKER_LEARNED,
@@ -187,11 +185,10 @@ class Settings(BaseModel):
         default=10_000, description="number of episodes of a tenant that a cleanup keeps"
     )
     episode_days: Annotated[int, Field(ge=1, le=3650)] = Field(
-        default=7, description="days after which an episode expires; counts for episodes stored from now on"
+        default=7, description="days that an episode lives; counts for episodes stored from then on"
     )
     lesson_grace_days: Annotated[int, Field(ge=0, le=3650)] = Field(
-        default=30,
-        description="days without reinforcement after which a lesson begins to lose 0.1 of its confidence a week",
+        default=30, description="days without reinforcement after which a lesson loses 0.1 a week"
     )
     backup_warning_days: Annotated[int, Field(ge=0)] = Field(
         default=14,
@@ -393,13 +390,6 @@ def written_config(*, environ: Mapping[str, str] | None = None) -> Path:
     environ = os.environ if environ is None else environ
     named = environ.get(CONFIG_VARIABLE)
     return Path(named).expanduser() if named else home_of(environ) / CONFIG_FILE
-
-
-def with_settings(text: str, values: Mapping[str, str | int | None]) -> str:
-    """Return the text of a ``commonplace.toml`` with some values changed; ``None`` removes a key, other lines stay."""
-    kept = [line for line in text.splitlines() if line.partition("=")[0].strip() not in values]
-    new = [f"{key} = {json.dumps(value)}" for key, value in values.items() if value is not None]
-    return "".join(f"{line}\n" for line in [*kept, *new])
 
 
 def _config_paths(environ: Mapping[str, str], *, read_current_directory: bool) -> list[Path]:
