@@ -123,8 +123,7 @@ class Settings(BaseModel):
         "that program; unset: model",
     )
     consolidation_daily_tokens: Annotated[int, Field(ge=0)] = Field(
-        default=200_000,
-        description="tokens that consolidation_model may use a day (UTC); 0: no limit",
+        default=200_000, description="tokens that consolidation_model may use a day (UTC); 0: no limit"
     )
     time_zone: str | None = Field(
         default=None,
@@ -151,11 +150,13 @@ class Settings(BaseModel):
         description="default mode of searches of an installed client and of the briefing; hybrid elsewhere",
     )
     min_relevance: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=DEFAULT_MIN_RELEVANCE,
-        description="minimum similarity of the best memory of a recall or block; 0: no minimum",
+        default=DEFAULT_MIN_RELEVANCE, description="minimum relevance of a recall or block; 0: no minimum"
     )
     min_confidence: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.2, description="minimum confidence of facts and rules in blocks; they fade unless confirmed"
+    )
+    rule_decay_rate: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.01, description="share of its confidence that a new rule loses a day until it is confirmed"
     )
     reranker: str = Field(
         default=RERANKER_LEARNED,

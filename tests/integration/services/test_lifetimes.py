@@ -1,5 +1,6 @@
 """Settings that let memories last longer than the specified defaults."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import KnowledgeMemory, MemoryModuleConfig
+from commonplace.knowledge.memories.rules import DECAY_RATE
 from commonplace.operational import OperationalMemory
 
 RULE = "Ask Ada before a deployment of staging"
@@ -53,6 +55,36 @@ async def test_a_setting_says_how_faint_a_rule_may_be_in_a_block(
         assert (RULE in await memory.context(RULE, "ops")) is is_there
 
 
+@pytest.mark.requirement("LIF-06.2")
+@pytest.mark.parametrize(("rate", "is_there"), [(0.01, False), (0.002, True)])
+async def test_a_setting_says_how_fast_new_rules_fade(
+    knowledge_url: str,
+    tmp_path: Path,
+    engine: EmbeddingEngine,
+    clock: ManualClock,
+    *,
+    rate: float,
+    is_there: bool,
+) -> None:
+    """It counts for rules that are stored, edited and learned from episodes."""
+    settings = Settings(home=tmp_path, workspace=tmp_path, postgres_url=knowledge_url, rule_decay_rate=rate)
+
+    async def learn(prompt: str, *, trigger_source: str) -> str:
+        del prompt, trigger_source
+        return json.dumps({"new_rules": [{"content": "Announce restarts of staging a day before"}]})
+
+    async with KnowledgeMemory.open(settings, engine=engine, clock=clock) as memory:
+        stored = await memory.store_rule(content="Ask before a deployment")
+        await memory.edit("rule", stored.id, RULE)
+        await memory.store_episode(content="Ada wants restarts announced a day before", butler="ops")
+        assert (await memory.runs.consolidate(learn)).total("rules_created") == 1
+        rules = await memory.lists.rules(forgotten=False)
+        assert {each.decay_rate for each in rules} == {rate}
+        clock.advance(days=240)
+        assert (await memory.upkeep.sweep()).rules_forgotten == (0 if is_there else 2)
+        assert (RULE in await memory.context(RULE, "ops")) is is_there
+
+
 @pytest.mark.requirement("LIF-06.3")
 async def test_a_setting_says_how_long_a_lesson_waits_for_reinforcement(
     database: Settings, clock: ManualClock
@@ -72,7 +104,8 @@ async def test_a_setting_says_how_long_a_lesson_waits_for_reinforcement(
 
 @pytest.mark.requirement("LIF-06.3")
 def test_the_settings_have_the_specified_defaults() -> None:
-    """Seven days, 0.2 and thirty days; a host's section agrees with the settings."""
+    """A host's section agrees with the settings."""
     settings = Settings()
-    assert (settings.episode_days, settings.min_confidence, settings.lesson_grace_days) == (7, 0.2, 30)
+    assert (settings.episode_days, settings.lesson_grace_days) == (7, 30)
+    assert (settings.min_confidence, settings.rule_decay_rate) == (0.2, DECAY_RATE)
     assert MemoryModuleConfig.of(settings).retrieval == MemoryModuleConfig().retrieval
