@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
+from statistics import fmean
 from typing import Final
 
 from year_figures import YearFigures, shares
@@ -11,14 +12,16 @@ from year_judge import Verdict
 COLOURS: Final = {"strong": "#0072b2", "mediocre": "#d55e00", "absent": "#6b6b6b"}
 OTHER_COLOURS: Final = ("#009e73", "#cc79a7", "#e69f00")
 LABELS: Final = {"strong": "strong model", "mediocre": "mediocre model", "absent": "no model"}
-WIDTH, HEIGHT = 960, 870
+WIDTH, HEIGHT = 960, 890
 COLUMNS: Final = 2
 PANEL_WIDTH, PANEL_HEIGHT = 400, 140
-LEFT, TOP = 60, 104
+LEFT, TOP = 60, 124
 GAP_X, GAP_Y = 70, 50
 LEGEND_CHAR: Final = 8
+LEGEND_TOP: Final = 60
+LEGEND_LINE: Final = 22
 SMOOTH_WEEKS: Final = 4
-"""Shares are those of the questions of the last four weeks: twenty questions a week alone are noise."""
+"""Shares and tokens are those of the last four weeks: the questions of one week alone are noise."""
 
 _MONTHS: Final = ((1, "Jan"), (14, "Apr"), (27, "Jul"), (40, "Oct"))
 _TEXT: Final = 'font-family="sans-serif" fill="#222222"'
@@ -55,13 +58,16 @@ def draw_year(years: Sequence[YearFigures], *, title: str) -> str:
 
 
 def _legend(colours: dict[str, str]) -> list[str]:
+    """Return the models on one line, and each model with other settings on a line of its own."""
     parts: list[str] = []
-    x = LEFT
+    x, y = LEFT, LEGEND_TOP
     for name, colour in colours.items():
         label = LABELS.get(name, name)
+        if name not in LABELS and x > LEFT:
+            x, y = LEFT, y + LEGEND_LINE
         parts += [
-            f'<line x1="{x}" y1="60" x2="{x + 24}" y2="60" stroke="{colour}" stroke-width="3"/>',
-            f'<text x="{x + 30}" y="65" font-size="14" {_TEXT}>{escape(label)}</text>',
+            f'<line x1="{x}" y1="{y}" x2="{x + 24}" y2="{y}" stroke="{colour}" stroke-width="3"/>',
+            f'<text x="{x + 30}" y="{y + 5}" font-size="14" {_TEXT}>{escape(label)}</text>',
         ]
         x += 60 + LEGEND_CHAR * len(label)
     return parts
@@ -108,6 +114,11 @@ def _share_of(verdict: Verdict) -> Callable[[YearFigures], Sequence[float]]:
     return values
 
 
+def _smooth(values: Sequence[float]) -> Sequence[float]:
+    """Return the mean of the last four weeks for each week."""
+    return [fmean(values[max(0, week - SMOOTH_WEEKS) : week]) for week in range(1, len(values) + 1)]
+
+
 def _percent(value: float) -> str:
     return f"{value:.0%}"
 
@@ -133,12 +144,12 @@ PANELS: Final = (
     ),
     Panel(
         title="tokens injected a day",
-        values=lambda year: [each.tokens_a_day for each in year.weeks],
+        values=lambda year: _smooth([each.tokens_a_day for each in year.weeks]),
         label=_number,
     ),
     Panel(
         title="tokens of the model a week",
-        values=lambda year: [each.model_tokens for each in year.weeks],
+        values=lambda year: _smooth([each.model_tokens for each in year.weeks]),
         label=_number,
     ),
 )
