@@ -7,8 +7,8 @@ time: conversations with apps and their digests, episodes of sessions and their 
 and its markers, notes. Each night has decay, consolidation and the cleanup of episodes. Each Sunday the questions of
 the week are answered by the blocks of their prompt, or else by the first five results of a search.
 
-    python benchmarks/year.py [--threads seen|unseen|all] [--model NAME]... [--setting NAME=VALUE]...
-                              [--save FILE] [--picture FILE]
+    python benchmarks/year.py [--threads seen|unseen|all] [--thread NAME]... [--model NAME]...
+                              [--setting NAME=VALUE]... [--save FILE] [--picture FILE]
     python benchmarks/year.py --read FILE... [--picture FILE]
 
 :mod:`year_secretary` says what the strong, the mediocre and no model are. A year takes a quarter of an hour a model.
@@ -41,13 +41,14 @@ UNSEEN: Final = "-unseen"
 """The end of the names of threads that nobody read before the harness and its settings were final."""
 
 
-def read_threads(folder: Path, choice: str) -> list[Thread]:
-    """Read the threads of a folder: ``seen``, ``unseen`` or ``all``."""
+def read_threads(folder: Path, choice: str, names: Sequence[str] = ()) -> list[Thread]:
+    """Read the threads of a folder: ``seen``, ``unseen`` or ``all``, and of these only those with the names, if any."""
     folders = sorted(each for each in folder.iterdir() if (each / "truths.jsonl").is_file())
     return [
         read_thread(each)
         for each in folders
-        if choice == "all" or each.name.endswith(UNSEEN) is (choice == "unseen")
+        if (choice == "all" or each.name.endswith(UNSEEN) is (choice == "unseen"))
+        and (not names or each.name in names)
     ]
 
 
@@ -167,6 +168,9 @@ def main() -> int:
     )
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--threads", choices=("seen", "unseen", "all"), default="all")
+    parser.add_argument(
+        "--thread", action="append", default=[], help="only the thread of this name; may be repeated"
+    )
     parser.add_argument("--model", choices=MODELS, action="append", help="may be repeated; all by default")
     parser.add_argument(
         "--setting", action="append", default=[], metavar="NAME=VALUE", help="may be repeated"
@@ -186,7 +190,7 @@ def main() -> int:
         ]
     else:
         choices = dict(each.split("=", 1) for each in options.setting)
-        threads = read_threads(options.data, options.threads)
+        threads = read_threads(options.data, options.threads, options.thread)
         for thread in threads:
             for line in problems(thread):
                 console.print(f"{thread.name}: {line}", highlight=False, markup=False)
