@@ -1,6 +1,6 @@
 """Play a year of one person, and ask every week what the memories still know.
 
-People who knew no rule of commonplace wrote the year: what is true when, about 1,500 sessions in which it is said,
+People who knew no rule of commonplace wrote the year: what is true when, hundreds of sessions in which it is said,
 changed and confirmed among much that is not worth keeping, and the questions with their answers
 (``benchmarks/data/year``; :mod:`year_data` has the format). The sessions go through the public doors in the order of
 time: conversations with apps and their digests, episodes of sessions and their consolidation, reports of an ops agent
