@@ -10,7 +10,6 @@ An unknown key in the file, or an unknown ``COMMONPLACE_…`` variable, is an er
 """
 
 import difflib
-import json
 import os
 import shlex
 import tomllib
@@ -124,8 +123,7 @@ class Settings(BaseModel):
         "that program; unset: model",
     )
     consolidation_daily_tokens: Annotated[int, Field(ge=0)] = Field(
-        default=200_000,
-        description="tokens that consolidation_model may use a day (UTC); 0: no limit",
+        default=200_000, description="tokens that consolidation_model may use a day (UTC); 0: no limit"
     )
     time_zone: str | None = Field(
         default=None,
@@ -152,8 +150,13 @@ class Settings(BaseModel):
         description="default mode of searches of an installed client and of the briefing; hybrid elsewhere",
     )
     min_relevance: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=DEFAULT_MIN_RELEVANCE,
-        description="minimum similarity of the best memory of a recall or block; 0: no minimum",
+        default=DEFAULT_MIN_RELEVANCE, description="minimum relevance of a recall or block; 0: no minimum"
+    )
+    min_confidence: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.2, description="minimum confidence of facts and rules in blocks; they fade unless confirmed"
+    )
+    rule_decay_rate: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.01, description="share of its confidence that a new rule loses a day until it is confirmed"
     )
     reranker: str = Field(
         default=RERANKER_LEARNED,
@@ -181,6 +184,12 @@ class Settings(BaseModel):
     )
     episode_max_entries: Annotated[int, Field(ge=0, le=100_000_000)] = Field(
         default=10_000, description="number of episodes of a tenant that a cleanup keeps"
+    )
+    episode_days: Annotated[int, Field(ge=1, le=3650)] = Field(
+        default=7, description="days that an episode lives; counts for episodes stored from then on"
+    )
+    lesson_grace_days: Annotated[int, Field(ge=0, le=3650)] = Field(
+        default=30, description="days without reinforcement after which a lesson loses 0.1 a week"
     )
     backup_warning_days: Annotated[int, Field(ge=0)] = Field(
         default=14,
@@ -382,13 +391,6 @@ def written_config(*, environ: Mapping[str, str] | None = None) -> Path:
     environ = os.environ if environ is None else environ
     named = environ.get(CONFIG_VARIABLE)
     return Path(named).expanduser() if named else home_of(environ) / CONFIG_FILE
-
-
-def with_settings(text: str, values: Mapping[str, str | int | None]) -> str:
-    """Return the text of a ``commonplace.toml`` with some values changed; ``None`` removes a key, other lines stay."""
-    kept = [line for line in text.splitlines() if line.partition("=")[0].strip() not in values]
-    new = [f"{key} = {json.dumps(value)}" for key, value in values.items() if value is not None]
-    return "".join(f"{line}\n" for line in [*kept, *new])
 
 
 def _config_paths(environ: Mapping[str, str], *, read_current_directory: bool) -> list[Path]:

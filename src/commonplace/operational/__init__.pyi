@@ -53,7 +53,6 @@ from commonplace.operational.parts.sessions import OperationalSessions as Operat
 from commonplace.operational.parts.upkeep import OperationalUpkeep as OperationalUpkeep
 from commonplace.operational.parts.wordings import OperationalWordings as OperationalWordings
 from commonplace.operational.rules.context_block import format_confidence as format_confidence
-from commonplace.operational.rules.decay import GRACE as GRACE
 from commonplace.operational.run.agent import RunRequest as RunRequest
 from commonplace.operational.run.agent import find_claude as find_claude
 from commonplace.operational.run.agent import require_arguments as require_arguments

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
 from pathlib import Path
 from typing import Final, cast
@@ -74,8 +74,11 @@ class OperationalMemory:
         home: Path | None = None,
         quarantine: Quarantine = Quarantine(),  # noqa: B008 - frozen
         zone: tzinfo = UTC,
+        grace: timedelta = decay.GRACE,
     ) -> None:
         self.quarantine = quarantine
+        self.grace = grace
+        """How long a memory is not reinforced before it loses confidence."""
         self._zone = zone
         self._store = store = Store(database, OperationalStatements, SQL_DIRECTORY, clock)
         self.requests = RequestAnswers(database)
@@ -96,11 +99,11 @@ class OperationalMemory:
         """Lists and restores the wordings of a memory."""
         self.changes = OperationalChanges(store)
         """Reads the changes of all memories."""
-        self.figures = OperationalFigures(store, quarantine)
+        self.figures = OperationalFigures(store, quarantine, grace)
         """Figures for overviews."""
-        self.upkeep = OperationalUpkeep(store, clock, home)
+        self.upkeep = OperationalUpkeep(store, clock, home, grace)
         """Lowers the confidence of stale memories, and ends lost sessions."""
-        self.exchange = OperationalExchange(store)
+        self.exchange = OperationalExchange(store, grace)
         """Reads and writes memories as other devices have them."""
 
     @classmethod
@@ -125,6 +128,7 @@ class OperationalMemory:
                 home=settings.home,
                 quarantine=Quarantine.of(settings),
                 zone=settings.zone,
+                grace=timedelta(days=settings.lesson_grace_days),
             )
         finally:
             await database.close()
@@ -308,7 +312,7 @@ class OperationalMemory:
                 confidence=value,
                 author=author,
                 seen_at=seen_at,
-                weeks_charged=decay.weeks_stale(seen_at, author.now),
+                weeks_charged=decay.weeks_stale(seen_at, author.now, self.grace),
             )
         memory = memory.watched_by(self.quarantine)
         return AddReceipt(id=memory.id, outcome=ReceiptOutcome.CREATED, memory=memory)

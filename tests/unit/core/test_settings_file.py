@@ -2,7 +2,7 @@
 
 import tomllib
 
-from commonplace.core.settings import with_settings
+from commonplace.core.settings_file import with_settings
 
 
 def test_other_lines_keep_every_byte() -> None:

@@ -6,7 +6,8 @@ from typing import Final
 from commonplace.core.atomic_write import write_text
 from commonplace.core.directories import make_directories
 from commonplace.core.errors import StorageUnavailableError
-from commonplace.core.settings import Settings, load_settings, with_settings, written_config
+from commonplace.core.settings import Settings, load_settings, written_config
+from commonplace.core.settings_file import with_settings
 from commonplace.llm import open_model
 
 DAILY_TOKENS: Final[int] = Settings.model_fields["consolidation_daily_tokens"].default

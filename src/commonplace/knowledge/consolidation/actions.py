@@ -255,7 +255,7 @@ async def _new_rule(sql: KnowledgeStatements, step: StoreRule, butler: str, now:
     if same is not None:
         await _link(sql, MemoryType.RULE, same, step, now)
         return await _confirm(sql, MemoryType.RULE, same, now)
-    (receipt,) = await insert_rules(sql, [step.draft], step.embeddings, now=now)
+    (receipt,) = await insert_rules(sql, [step.draft], step.embeddings, now=now, decay_rate=step.decay_rate)
     await _link(sql, MemoryType.RULE, receipt.id, step, now)
     return _Done(action=ActionKind.RULE_CREATED, memory_id=receipt.id)
 
@@ -273,7 +273,7 @@ async def _updated_rule(sql: KnowledgeStatements, step: StoreRule, now: datetime
         await _link(sql, MemoryType.RULE, step.target_id, step, now)
         return await _confirm(sql, MemoryType.RULE, step.target_id, now)
     await _require_rank(sql, MemoryType.RULE, step.target_id)
-    (receipt,) = await insert_rules(sql, [step.draft], step.embeddings, now=now)
+    (receipt,) = await insert_rules(sql, [step.draft], step.embeddings, now=now, decay_rate=step.decay_rate)
     await supersede_rule(sql, step.target_id, by_id=receipt.id, now=now)
     await _link(sql, MemoryType.RULE, receipt.id, step, now)
     return _Done(action=ActionKind.RULE_UPDATED, memory_id=receipt.id, superseded_ids=[step.target_id])

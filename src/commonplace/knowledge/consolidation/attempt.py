@@ -69,6 +69,7 @@ class ConsolidationTools:
     policy: Policy
     clock: Clock
     zone: tzinfo
+    rule_decay_rate: float
     approve: Approve | None
 
 
@@ -120,6 +121,7 @@ async def attempt(means: ConsolidationTools, butler: str) -> Run | NotDue | Fail
                 answer.known,
                 clock=means.clock,
                 zone=means.zone,
+                rule_decay_rate=means.rule_decay_rate,
             )
         reason = "the lease was lost while the model worked" if answer is None else answer
         return await leases.give_back(means.pool, lease, reason, state=RunState.REFUSED, clock=means.clock)
@@ -156,7 +158,14 @@ async def _ask(means: ConsolidationTools, lease: Lease) -> _Answer | str:
     result = await _readable_answer(means, lease, prompt)
     if means.approve is not None:
         rehearsal = await rehearse(
-            means.pool, means.engine, lease, result, known, clock=means.clock, zone=means.zone
+            means.pool,
+            means.engine,
+            lease,
+            result,
+            known,
+            clock=means.clock,
+            zone=means.zone,
+            rule_decay_rate=means.rule_decay_rate,
         )
         if isinstance(rehearsal, str):
             return rehearsal

@@ -80,6 +80,7 @@ class Consolidation:
                 policy=policy,
                 clock=self._session.clock,
                 zone=self._session.database.settings.zone,
+                rule_decay_rate=self._session.database.settings.rule_decay_rate,
                 approve=approve,
             )
             outcomes = [

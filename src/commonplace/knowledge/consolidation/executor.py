@@ -24,6 +24,7 @@ from commonplace.knowledge.consolidation.leases import Lease
 from commonplace.knowledge.consolidation.runs import ActionKind, Run, RunAction, RunState
 from commonplace.knowledge.consolidation.step_kinds import Confirm, EpisodeGroup, Steps
 from commonplace.knowledge.consolidation.steps import prepare
+from commonplace.knowledge.memories.rules import DECAY_RATE
 from commonplace.knowledge.model.consolidation_results import ConsolidationResult
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import unit_of_work
@@ -87,6 +88,7 @@ async def apply(
     *,
     clock: Clock,
     zone: tzinfo = UTC,
+    rule_decay_rate: float = DECAY_RATE,
 ) -> Run:
     """Apply an answer: store, update, withdraw and confirm memories, link them to episodes, mark these as consolidated.
 
@@ -104,7 +106,7 @@ async def apply(
 
     Source: KNW-14, R-KNW-3.
     """
-    steps = await _prepare(pool, engine, lease, result, known, zone)
+    steps = await _prepare(pool, engine, lease, result, known, zone, rule_decay_rate)
     return await _until_the_server_answers(
         lease, lambda: _apply(pool, lease, steps, result.parse_errors, clock())
     )
@@ -119,6 +121,7 @@ async def rehearse(
     *,
     clock: Clock,
     zone: tzinfo = UTC,
+    rule_decay_rate: float = DECAY_RATE,
 ) -> Rehearsal | str:
     """Apply an answer, read the effects, and roll the transaction back.
 
@@ -129,7 +132,7 @@ async def rehearse(
         EmbeddingError: The embedding model cannot be used, or is not the memories' model.
         StorageUnavailableError: The server could not be reached in several attempts.
     """
-    steps = await _prepare(pool, engine, lease, result, known, zone)
+    steps = await _prepare(pool, engine, lease, result, known, zone, rule_decay_rate)
     return await _until_the_server_answers(
         lease, lambda: _rehearse(pool, lease, steps, result.parse_errors, clock())
     )
@@ -142,9 +145,16 @@ async def _prepare(
     result: ConsolidationResult,
     known: Known,
     zone: tzinfo,
+    rule_decay_rate: float,
 ) -> Steps:
     said_at = {episode.id: episode.created_at.astimezone(zone) for episode in lease.episodes}
-    group = EpisodeGroup(butler=lease.butler, episode_ids=tuple(said_at), known=known, said_at=said_at)
+    group = EpisodeGroup(
+        butler=lease.butler,
+        episode_ids=tuple(said_at),
+        known=known,
+        said_at=said_at,
+        rule_decay_rate=rule_decay_rate,
+    )
     return await prepare(pool, engine, result, group)
 
 

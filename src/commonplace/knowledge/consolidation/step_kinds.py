@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.knowledge.consolidation.known import Known
-from commonplace.knowledge.memories.rules import RuleDraft
+from commonplace.knowledge.memories.rules import DECAY_RATE, RuleDraft
 from commonplace.knowledge.model.consolidation_results import EarlierValue
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import MemoryType
@@ -57,6 +57,7 @@ class StoreRule:
     evidence: tuple[UUID, ...]
     embeddings: Embeddings = _NO_VECTORS
     target_id: UUID | None = None
+    decay_rate: float = DECAY_RATE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,8 @@ class EpisodeGroup:
     known: Known
     said_at: Mapping[UUID, datetime]
     """When each episode was stored, in the time zone of the settings."""
+    rule_decay_rate: float = DECAY_RATE
+    """The share of its confidence that a new rule loses a day."""
 
     @property
     def last_at(self) -> datetime:

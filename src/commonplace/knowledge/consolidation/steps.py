@@ -164,6 +164,7 @@ def _rule(place: str, rule: ProposedRule, group: EpisodeGroup, target: KnownRule
         draft=checked_rule(draft),
         evidence=evidence,
         target_id=rule.target_id,
+        decay_rate=group.rule_decay_rate,
     )
 
 

@@ -74,7 +74,8 @@ class Editing:
         embeddings = await embed_memories(self._session.engine, [EmbeddedText(content=rule.content)])
         async with self._session.writing() as sql:
             standing = _standing(await read_one(sql, MemoryType.RULE, old.id, now=now))
-            (receipt,) = await insert_rules(sql, [rule], embeddings, now=now)
+            rate = self._session.database.settings.rule_decay_rate
+            (receipt,) = await insert_rules(sql, [rule], embeddings, now=now, decay_rate=rate)
             if self._session.source is Source.PERSON and old.source_episode_id is not None:
                 await of_kind(MemoryType.RULE, sql).confirm(id=receipt.id, now=now)
             new = await read_one(sql, MemoryType.RULE, receipt.id, now=now)

@@ -26,9 +26,6 @@ from commonplace.language.times import EXPECTED, TimeReader
 _log = logging.getLogger(__name__)
 
 _LONGEST_DAY: Final = timedelta(hours=25)
-LIFETIME: Final = timedelta(days=7)
-"""The time until an episode expires. Source: KNW-05.1."""
-
 BATCH_ROWS: Final = 250
 """Number of episodes in a batch: enough to make transactions cheap, few enough to repeat after a failure."""
 
@@ -176,6 +173,7 @@ class Episodes:
     async def _prepare(self, drafts: Sequence[EpisodeDraft], *, allow_secrets: bool) -> Prepared:
         """Check 1 to 5,000 drafts and compute their vectors without a connection."""
         now = self._session.clock()
+        expires_at = now + timedelta(days=self._session.database.settings.episode_days)
         episodes = [checked(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
         texts = [episode.content for episode in episodes]
         embeddings = await embed_memories(
@@ -183,7 +181,7 @@ class Episodes:
         )
         rows = columns(episodes, texts, embeddings) | {
             "created_at": [_happened_at(episode, now) for episode in episodes],
-            "expires_at": [now + LIFETIME for _ in episodes],
+            "expires_at": [expires_at for _ in episodes],
         }
         return Prepared(rows=rows, embeddings=embeddings)
 

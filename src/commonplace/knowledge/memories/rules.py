@@ -159,7 +159,8 @@ class Rules:
             fresh = [place for place in range(len(rules)) if place not in known]
             if fresh:
                 new = [rules[place] for place in fresh]
-                receipts = await insert_rules(sql, new, embeddings.only(*fresh), now=now)
+                rate = self._session.database.settings.rule_decay_rate
+                receipts = await insert_rules(sql, new, embeddings.only(*fresh), now=now, decay_rate=rate)
                 known |= dict(zip(fresh, receipts, strict=True))
             if old is not None:
                 known[0] = await _replaced(sql, rules[0], known[0], old, now=now)
@@ -248,7 +249,12 @@ async def supersede_rule(sql: KnowledgeStatements, rule_id: UUID, *, by_id: UUID
 
 
 async def insert_rules(
-    sql: KnowledgeStatements, rules: Sequence[RuleDraft], embeddings: Embeddings, *, now: datetime
+    sql: KnowledgeStatements,
+    rules: Sequence[RuleDraft],
+    embeddings: Embeddings,
+    *,
+    now: datetime,
+    decay_rate: float = DECAY_RATE,
 ) -> list[RuleReceipt]:
     """Insert rules from :func:`checked_rule` within an open transaction, and return receipts in their order.
 
@@ -259,7 +265,7 @@ async def insert_rules(
     """
     parameters = columns(rules, [rule.content for rule in rules], embeddings)
     with known_sources(rules):
-        stored = await sql.insert_rules(**parameters, decay_rate=DECAY_RATE, now=now)
+        stored = await sql.insert_rules(**parameters, decay_rate=decay_rate, now=now)
     await store_passages(sql, MemoryType.RULE, parameters["id"], embeddings)
     flags = {row["id"]: tuple(row["flags"]) for row in stored}
     texts = [(rule_id, rule.content) for rule_id, rule in zip(parameters["id"], rules, strict=True)]

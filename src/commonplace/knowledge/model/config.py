@@ -7,7 +7,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from commonplace.core.bounds import BudgetTokens, Share
 from commonplace.core.settings import DEFAULT_MIN_RELEVANCE, RERANKER_OFF, Settings
-from commonplace.knowledge.model.bounds import DEFAULT_BUDGET_TOKENS, DEFAULT_LIMIT, Limit
+from commonplace.knowledge.model.bounds import (
+    DEFAULT_BUDGET_TOKENS,
+    DEFAULT_LIMIT,
+    DEFAULT_MIN_CONFIDENCE,
+    Limit,
+)
 from commonplace.knowledge.model.quotas import ContextQuotas
 
 
@@ -51,6 +56,8 @@ class RetrievalConfig(BaseModel):
     default_mode: SearchMode = SearchMode.HYBRID
     min_relevance: Share = DEFAULT_MIN_RELEVANCE
     """Minimum relevance of recalls and blocks: the similarity that the best memory must have; 0 for no minimum."""
+    min_confidence: Share = DEFAULT_MIN_CONFIDENCE
+    """Minimum effective confidence of the facts and rules in blocks."""
     reranks: bool = True
     """Whether the reranker reads the nearest memories together with the topic of a recall or the prompt of a block."""
     quarantine: bool = True
@@ -91,6 +98,7 @@ class MemoryModuleConfig(BaseModel):
         retrieval = RetrievalConfig(
             default_mode=default_mode,
             min_relevance=settings.min_relevance,
+            min_confidence=settings.min_confidence,
             reranks=settings.reranker != RERANKER_OFF,
             quarantine=settings.quarantine,
             show_sources=settings.show_sources,

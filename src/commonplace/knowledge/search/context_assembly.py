@@ -14,7 +14,7 @@ from commonplace.core.bounds import BudgetTokens, require_within
 from commonplace.core.budgets import budget_chars
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import is_blank
-from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE, DEFAULT_MIN_CONFIDENCE
+from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.model.config import RetrievalConfig
 from commonplace.knowledge.model.inputs import require_scope
 from commonplace.knowledge.model.kinds import Episode, Fact, Memory, Rule
@@ -83,7 +83,7 @@ class ContextBlocks:
         request = make_request(
             query=prompt[:MAX_PROMPT_CHARS],
             limit=retrieval.default_limit,
-            min_confidence=DEFAULT_MIN_CONFIDENCE,
+            min_confidence=retrieval.min_confidence,
             min_relevance=retrieval.min_relevance if min_relevance is None else min_relevance,
             with_flagged=not retrieval.quarantine,
             narrowing=narrowing,

@@ -6,7 +6,7 @@ Each function runs in a transaction that its caller opened, and returns a receip
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
@@ -288,17 +288,19 @@ async def _retire(sql: OperationalStatements, memory: Lesson, author: Author) ->
     await memories.replace(sql, memory, replace(memory, active=False), ChangeKind.EDITED, author)
 
 
-async def run_decay(sql: OperationalStatements, now: datetime) -> list[Effect]:
+async def run_decay(
+    sql: OperationalStatements, now: datetime, grace: timedelta = decay.GRACE
+) -> list[Effect]:
     """Charge every active memory for the weeks without reinforcement, and return the changed memories.
 
     Source: OPS-11, R-OPS-7: ``updated_at`` does not change, and checking twice charges once.
     """
     effects: list[Effect] = []
     author = Author(actor=STALENESS, now=now)
-    horizon = format_timestamp(now - decay.GRACE)
+    horizon = format_timestamp(now - grace)
     for row in await sql.lock_stale(updated_before=horizon):
         memory = Lesson.from_row(row)
-        weeks = decay.weeks_stale(memory.updated_at, now)
+        weeks = decay.weeks_stale(memory.updated_at, now, grace)
         due = weeks - row["weeks_charged"]
         if due <= 0:
             continue

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from commonplace.core.clock import format_timestamp
@@ -30,8 +31,9 @@ from commonplace.storage.store import Store
 class OperationalExchange:
     """Memories by the names that they have on every device: ``memory.exchange``."""
 
-    def __init__(self, store: Store[OperationalStatements]) -> None:
+    def __init__(self, store: Store[OperationalStatements], grace: timedelta) -> None:
         self._store = store
+        self._grace = grace
 
     async def read(self) -> Mapping[str, Fields]:
         """Return the fields of every memory by its name."""
@@ -95,7 +97,7 @@ class OperationalExchange:
     ) -> None:
         before = await memories.lock(sql, memory_id)
         updated_at = moment_of(fields, "reinforced_at")
-        weeks = decay.weeks_stale(updated_at, author.now)
+        weeks = decay.weeks_stale(updated_at, author.now, self._grace)
         undecayed = undecayed_confidence(fields)
         confidence = decay.decayed(undecayed, weeks)
         after = replace(

@@ -10,7 +10,7 @@ from commonplace.operational.model.figures import Figures, ServiceCount
 from commonplace.operational.model.memories import (
     Lesson,
 )
-from commonplace.operational.rules.decay import GRACE, WEEK
+from commonplace.operational.rules.decay import WEEK
 from commonplace.operational.store.statements import OperationalStatements
 from commonplace.storage.rows import read_row
 from commonplace.storage.store import Store
@@ -19,13 +19,16 @@ from commonplace.storage.store import Store
 class OperationalFigures:
     """Counts memories, sessions and events, and reads the memories of an overview."""
 
-    def __init__(self, store: Store[OperationalStatements], quarantine: Quarantine) -> None:
+    def __init__(self, store: Store[OperationalStatements], quarantine: Quarantine, grace: timedelta) -> None:
         self._store = store
+        self._grace = grace
         self._quarantine = quarantine
 
     async def total(self) -> Figures:
         """Return the counts of an overview."""
-        row = await self._store.reads.figures(week_ago=self._before(WEEK), updated_before=self._before(GRACE))
+        row = await self._store.reads.figures(
+            week_ago=self._before(WEEK), updated_before=self._before(self._grace)
+        )
         return read_row(Figures, row)
 
     async def services(self) -> list[ServiceCount]:
@@ -46,7 +49,7 @@ class OperationalFigures:
 
     async def fading(self, *, limit: int) -> list[Lesson]:
         """Return active memories that are losing confidence by age, weakest first."""
-        rows = await self._store.reads.fading_memories(updated_before=self._before(GRACE), limit=limit)
+        rows = await self._store.reads.fading_memories(updated_before=self._before(self._grace), limit=limit)
         return self._quarantine.watch(Lesson.from_rows(rows))
 
     async def learned_by_day(self, *, since: datetime) -> Mapping[date, int]:

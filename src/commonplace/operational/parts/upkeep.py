@@ -1,5 +1,6 @@
 """The upkeep of operational memory: decay, and sessions whose recorder is gone."""
 
+from datetime import timedelta
 from pathlib import Path
 
 from commonplace.core.clock import Clock, parse_timestamp
@@ -15,10 +16,13 @@ from commonplace.storage.store import Store
 class OperationalUpkeep:
     """Lowers the confidence of stale memories, and ends lost sessions."""
 
-    def __init__(self, store: Store[OperationalStatements], clock: Clock, home: Path | None) -> None:
+    def __init__(
+        self, store: Store[OperationalStatements], clock: Clock, home: Path | None, grace: timedelta
+    ) -> None:
         self._store = store
         self._clock = clock
         self._home = home
+        self._grace = grace
 
     async def decay(self) -> list[Effect]:
         """Lower the confidence of active memories that were not reinforced; see :mod:`.rules.decay`.
@@ -34,7 +38,7 @@ class OperationalUpkeep:
             newest_at = None if newest is None else parse_timestamp(newest)
             ClockGuard(self._home, clock=self._clock).require(newest_at)
         async with self._store.writing(lock="operational:decay") as sql:
-            return await lifecycle.run_decay(sql, self._store.now())
+            return await lifecycle.run_decay(sql, self._store.now(), self._grace)
 
     async def interrupt_lost_sessions(self) -> list[Session]:
         """End sessions that are marked as running but whose recording process is gone.

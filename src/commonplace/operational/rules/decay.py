@@ -1,4 +1,4 @@
-"""Staleness: a memory that no session reinforces for 30 days loses 0.1 per week.
+"""Staleness: a memory that no session reinforces for a grace period, 30 days by default, loses 0.1 per week.
 
 Each elapsed week is charged once, however often the check runs, because the number of charged weeks is stored.
 Source: OPS-11, R-OPS-7.
@@ -15,9 +15,9 @@ WEEK: Final = timedelta(days=7)
 LOSS_PER_WEEK: Final = Decimal("0.1")
 
 
-def weeks_stale(updated_at: datetime, now: datetime) -> int:
+def weeks_stale(updated_at: datetime, now: datetime, grace: timedelta = GRACE) -> int:
     """Return how many whole weeks have passed since the grace period ended; 0 before that."""
-    return max(0, (now - updated_at - GRACE) // WEEK)
+    return max(0, (now - updated_at - grace) // WEEK)
 
 
 def decayed(value: float, weeks: int) -> float:

@@ -193,7 +193,7 @@ def test_the_files_of_a_sync_are_one_push(targets: Targets, monkeypatch: pytest.
     assert len(pushes(remote)) == 1
     carrier.delete_all(files.keys())
     assert len(pushes(remote)) == 2
-    monkeypatch.setattr("commonplace.services.sync.carriers.git.MOST_BYTES", 250)
+    monkeypatch.setattr("commonplace.services.sync.carriers.git.PUSH_BYTES", 250)
     carrier.put_all(files)
     assert len(pushes(remote)) == 5
     assert carrier.names() == files.keys()

@@ -61,7 +61,11 @@ async def operations(request: Request) -> dict[str, Any]:
     operational = memories(request).operational
     since = learning.first_day(operational.now())
     days = learning.per_day(await operational.figures.learned_by_day(since=since), since)
-    return {"figures": await operational.figures.total(), "days": days}
+    return {
+        "figures": await operational.figures.total(),
+        "days": days,
+        "grace_days": operational.grace.days,
+    }
 
 
 async def agents(request: Request) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from fastapi.responses import HTMLResponse
 
 from commonplace.operational import (
     GENERAL,
-    GRACE,
     Lesson,
     MemoryCategory,
     MemoryFilter,
@@ -92,7 +91,7 @@ async def memories_page(
 
 def status_values(operational: OperationalMemory) -> dict[str, Any]:
     """Return what the templates need for the status of a memory: active, inactive, fading or flagged."""
-    return {"fading_before": operational.now() - GRACE}
+    return {"fading_before": operational.now() - operational.grace}
 
 
 def choices(services: list[ServiceCount], chosen: str) -> list[tuple[str, int]]:
