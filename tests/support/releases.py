@@ -133,6 +133,7 @@ def unpack(version: str, directory: Path) -> Path:
     for name, digest in recorded(directory, version):
         today = ROOT / "src" / name
         if not (directory / name).exists() and today.is_file() and digest_of(today) == digest:
+            (directory / name).parent.mkdir(parents=True, exist_ok=True)
             (directory / name).symlink_to(today)
     return directory
 
