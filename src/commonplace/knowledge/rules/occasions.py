@@ -10,7 +10,7 @@ Source: SHW-11, ADR 0036.
 import re
 from typing import Final
 
-_OCCASIONS: Final = re.compile(r"\s*\(When: [^()]*\)\s*$")
+_OCCASIONS: Final = re.compile(r"\s*\(When: [^()]*\)\.?\s*$")
 
 
 def without_occasions(text: str) -> str:

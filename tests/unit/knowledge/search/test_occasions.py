@@ -19,6 +19,7 @@ FISH = "No fish on Fridays (When: booking a table, cooking for guests)"
     ("text", "rule"),
     [
         (FISH, "No fish on Fridays"),
+        ("No fish on Fridays. (When: booking a table).", "No fish on Fridays."),
         ("No fish on Fridays", "No fish on Fridays"),
         ("No fish (on Fridays)", "No fish (on Fridays)"),
         ("Ask first (When: always) and wait", "Ask first (When: always) and wait"),
