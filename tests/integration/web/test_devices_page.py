@@ -77,7 +77,7 @@ async def test_two_devices_that_synced(client: httpx2.AsyncClient, pair: SyncedP
     assert "Last sync none yet" in before
     assert "commonplace sync revoke DEVICE" in before
     answer = await client.post("/devices/sync", headers=ON_PAGE)
-    assert "1 of others; 1 memory changed here" in answer.headers["hx-trigger"]
+    assert "1 change of other devices, 1 memory changed here" in answer.headers["hx-trigger"]
     assert await pair.own.knowledge.search("Jellyfin")
 
     page = await page_of(client)
@@ -90,7 +90,7 @@ async def test_two_devices_that_synced(client: httpx2.AsyncClient, pair: SyncedP
         "does not ask the target",
     ):
         assert words in page
-    assert "1 of others; 1 memory changed here" in page
+    assert "1 change of other devices, 1 memory changed here" in page
     status = await status_of(client)
     laptop, desktop = status["devices"]
     assert (laptop["name"], laptop["isThis"], laptop["state"]) == (LAPTOP, True, "syncs")

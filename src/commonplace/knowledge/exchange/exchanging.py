@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, cast
 from uuid import UUID
 
 import asyncpg
 
-from commonplace.core.errors import ConflictError
+from commonplace.core.errors import ConflictError, InvalidInputError
 from commonplace.knowledge.exchange.applications import ApplicationTable
 from commonplace.knowledge.exchange.entities import EntityTable
 from commonplace.knowledge.exchange.episodes import EpisodeTable
@@ -86,7 +86,7 @@ class Exchange:
 
     async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
         """Return the vectors of memories as they travel, for :attr:`.RowWrite.vector` of another database."""
-        ids = [UUID(name) for kind, name in keys if kind in TEXT_KINDS]
+        ids = _ids_of_texts(keys)
         if not ids:
             return {}
         async with self._session.reading() as sql:
@@ -112,6 +112,7 @@ class Exchange:
         Raises:
             EmbeddingError: A vector cannot be computed.
         """
+        page = _required(page)
         vectors = await page_vectors(self._session.engine, page)
         try:
             async with self._session.writing() as sql:
@@ -126,6 +127,30 @@ class Exchange:
         else:
             return results
         return [result for each in page for result in await self.write([each])]
+
+
+def _required(page: object) -> Sequence[RowWrite]:
+    """Require rows.
+
+    Raises:
+        InvalidInputError: It is something else.
+    """
+    rows = list(cast("Sequence[object]", page)) if isinstance(page, Sequence) else [page]
+    if not all(isinstance(each, RowWrite) for each in rows):
+        raise InvalidInputError("page", "a list of rows to write", page)
+    return cast("Sequence[RowWrite]", rows)
+
+
+def _ids_of_texts(keys: Collection[Key]) -> list[UUID]:
+    """Return the ids of the memories with a text.
+
+    Raises:
+        InvalidInputError: These are no keys.
+    """
+    try:
+        return [UUID(name) for kind, name in keys if kind in TEXT_KINDS]
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InvalidInputError("keys", "pairs of a kind and an id", keys) from error
 
 
 def _runs(page: Sequence[RowWrite]) -> Iterator[tuple[RowTable, Sequence[RowWrite]]]:

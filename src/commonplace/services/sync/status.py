@@ -161,9 +161,10 @@ def device_statuses(
 
 def summary_of(report: SyncReport) -> str:
     """Return what a sync did, in one sentence; its problems are not part of it."""
-    if not report.is_news and not report.problems:
-        return "Nothing new."
-    return (
-        f"{plural(report.own_changes, 'change')} of this device, {report.other_changes:,} of others; "
-        f"{plural(report.memories, 'memory', 'memories')} changed here, {plural(report.files, 'file')} sent."
-    )
+    counts = [
+        (report.own_changes, f"{plural(report.own_changes, 'change')} of this device"),
+        (report.other_changes, f"{plural(report.other_changes, 'change')} of other devices"),
+        (report.memories, f"{plural(report.memories, 'memory', 'memories')} changed here"),
+        (report.files, f"{plural(report.files, 'file')} sent"),
+    ]
+    return ", ".join(text for count, text in counts if count) or "Nothing new."

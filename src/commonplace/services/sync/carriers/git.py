@@ -36,6 +36,7 @@ PUSH_BYTES: Final = 8_000_000
 
 _WHO: Final = "commonplace"
 _REJECTION: Final = re.compile(r"\[(remote )?rejected\]|stale info|cannot lock ref")
+_LOCKED: Final = re.compile(r"failed to update ref|cannot lock ref")
 _ASKS: Final = re.compile(r"could not read (Username|Password)|Authentication failed|Permission denied \(")
 _NO_QUESTION: Final = (
     "Sync asks nobody for a password: use an SSH key, or store the password with a Git credential helper"
@@ -140,6 +141,8 @@ class GitCarrier:
             except _PushRejectedError as error:
                 refusals[commit] += 1
                 if refusals[commit] == MOST_REFUSALS:
+                    if _LOCKED.search(str(error)):
+                        raise self._refused() from error
                     raise _RefusalError(str(error)) from error
             else:
                 return
@@ -253,7 +256,7 @@ class GitCarrier:
 
     def _refused(self) -> StorageUnavailableError:
         return StorageUnavailableError(
-            f"{self._shown()} refused {MOST_TRIES} pushes: other devices push all the time, or a killed push left the "
+            f"{self._shown()} refused several pushes: other devices push all the time, or a killed push left the "
             f"file {BRANCH}.lock there, which you can delete"
         )
 
