@@ -137,7 +137,7 @@ def _required(page: object) -> Sequence[RowWrite]:
     """
     rows = list(cast("Sequence[object]", page)) if isinstance(page, Sequence) else [page]
     if not all(isinstance(each, RowWrite) for each in rows):
-        raise InvalidInputError("page", "a list of rows to write", page)
+        raise InvalidInputError("page", "a list of rows to write", rows)
     return cast("Sequence[RowWrite]", rows)
 
 
