@@ -37,7 +37,7 @@ async def test_a_person_syncs_and_sees_what_came_of_it(
         await expect(page.get_by_role("region", name="Target").get_by_text("none yet")).to_be_visible()
         await page.get_by_role("button", name="Sync now").click()
         await expect(
-            page.get_by_role("status").get_by_text("1 change of this device, 1 of others")
+            page.get_by_role("status").get_by_text("1 change of this device, 1 change of other devices")
         ).to_have_count(2)
         rows = page.get_by_role("region", name="Devices").get_by_role("row")
         await expect(rows.filter(has_text=LAPTOP)).to_contain_text("this device")
