@@ -245,6 +245,7 @@ FUNCTIONS: Mapping[str, Call] = {
     "exchange.read": lambda m, _: m.exchange.read(),
     "exchange.fingerprint": lambda m, _: m.exchange.fingerprint(),
     "exchange.vectors": lambda m, w: m.exchange.vectors([(ExchangeKind.FACT, w.pick("fact"))]),
+    "exchange.present": lambda m, w: m.exchange.present([(ExchangeKind.FACT, w.pick("fact"))]),
     "exchange.names": lambda m, _: m.exchange.names(),
     "exchange.count_conflicts": lambda m, _: m.exchange.count_conflicts(),
     "exchange.write": exchange,

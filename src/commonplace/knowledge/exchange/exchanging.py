@@ -84,6 +84,15 @@ class Exchange:
             rows = await sql.exchanged_names()
         return {(ExchangeKind(row["kind"]), str(row["id"])) for row in rows}
 
+    async def present(self, keys: Collection[Key]) -> set[Key]:
+        """Return those of facts and rules that are here, also if they were forgotten."""
+        ids = _ids_of_texts(keys)
+        if not ids:
+            return set()
+        async with self._session.reading() as sql:
+            rows = await sql.some_exchanged_names(ids=ids)
+        return {(ExchangeKind(row["kind"]), str(row["id"])) for row in rows}
+
     async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
         """Return the vectors of memories as they travel, for :attr:`.RowWrite.vector` of another database."""
         ids = _ids_of_texts(keys)

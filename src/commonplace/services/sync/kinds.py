@@ -37,6 +37,10 @@ WRITTEN_TOGETHER: Final = frozenset(
 """The kinds of which one transaction writes many; each of the others is written and noted by itself."""
 
 
+WITH_TOMBSTONES: Final = frozenset({SyncKind.FACT, SyncKind.RULE})
+"""The kinds whose memories stay in the database when they are forgotten."""
+
+
 class Join(StrEnum):
     """How the values of a field in changes that have not seen each other become one."""
 

@@ -34,6 +34,11 @@ class PendingWrite:
     by: str
 
     @property
+    def is_new(self) -> bool:
+        """Whether the memory has never been here, as far as sync knows."""
+        return self.before == SeenMemory()
+
+    @property
     def is_same(self) -> bool:
         """Whether the memory shows this state already, and nothing lost against it.
 

@@ -6,20 +6,15 @@ Source: ADR 0040.
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 from commonplace.core.clock import Clock
 from commonplace.services.sync.changes import Change, Fields
 from commonplace.services.sync.erasures import Key
 from commonplace.services.sync.finding import SeenMemory, change_of, is_edit_of, is_passage_of_time
-from commonplace.services.sync.kinds import SyncKind
 from commonplace.services.sync.pending_writes import pending_write, shows
 from commonplace.services.sync.replica import Replica
 from commonplace.services.sync.state import SyncState
 from commonplace.services.sync.versions import HybridClock, Stamp
-
-_WITH_TOMBSTONES: Final = frozenset({SyncKind.FACT, SyncKind.RULE})
-"""The kinds whose memories stay in the database when they are forgotten."""
 
 
 class ChangeRecorder:
@@ -44,8 +39,9 @@ class ChangeRecorder:
         if fingerprint == self._state.fingerprint():
             return 0
         rows = await self._replica.read()
-        new = await asyncio.to_thread(self._new_and_absent, rows)
-        changes = await asyncio.to_thread(self._changes, rows, await self._replica.forgotten(new))
+        absent = [key for key in self._state.unfinished_page() if key not in rows]
+        forgotten = await self._replica.forgotten(absent)
+        changes = await asyncio.to_thread(self._changes, rows, forgotten)
         if changes:
             named = [(each.kind, each.name) for each in changes if not each.is_deletion]
             vectors = await self._replica.vectors(named)
@@ -64,17 +60,6 @@ class ChangeRecorder:
     def _is_seen(self, rows: Mapping[Key, Fields]) -> bool:
         seen = {key: fields for key, fields in self._state.seen_fields().items() if fields is not None}
         return rows == seen
-
-    def _new_and_absent(self, rows: Mapping[Key, Fields]) -> list[Key]:
-        """Return the facts and rules that wait, are not here, and were not seen here before.
-
-        Those that were written just before a kill may have been forgotten since.
-        """
-        return [
-            key
-            for key in self._state.pending()
-            if key[0] in _WITH_TOMBSTONES and key not in rows and self._state.seen(key) == SeenMemory()
-        ]
 
     def _changes(self, rows: Mapping[Key, Fields], forgotten: Collection[Key]) -> list[Change]:
         """Return the changes of this device, without writes that a kill has left half noted.

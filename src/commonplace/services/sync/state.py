@@ -32,6 +32,7 @@ __all__ = ["FILE", "Key", "KnownDevice", "OutboxFile", "SyncState"]
 _STAMP: Final = "latest stamp"
 _SNAPSHOT: Final = "first file of the latest snapshot"
 _FINGERPRINT: Final = "fingerprint"
+_PAGE: Final = "page"
 _SINCE: Final = "changes since the latest snapshot"
 
 
@@ -269,10 +270,19 @@ class SyncState:
             ).fetchone()
         return count
 
+    def begin_page(self, keys: Sequence[Key]) -> None:
+        """Note new memories that are about to be written, of which nothing is in the database yet."""
+        self.keep_own({_PAGE: json.dumps(keys).encode()})
+
+    def unfinished_page(self) -> list[Key]:
+        """Return the new memories of a page that was begun and not noted, because of a kill."""
+        return [(SyncKind(kind), name) for kind, name in json.loads(self.own(_PAGE) or b"[]")]
+
     def written(self, seen: Mapping[Key, SeenMemory]) -> None:
         """Note memories that were written here, as they are now."""
         with self._file.writing() as sql:
             state_rows.put_seen(sql, seen)
+            state_rows.drop_own(sql, _PAGE)
             sql.executemany("DELETE FROM pending WHERE kind = ? AND name = ?", list(seen))
 
     def count_unsent(self) -> int:

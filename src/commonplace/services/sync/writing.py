@@ -14,7 +14,7 @@ from commonplace.core.errors import ConflictError
 from commonplace.core.request_context import request_context
 from commonplace.services.sync.actors import actor_of_device
 from commonplace.services.sync.erasures import Key
-from commonplace.services.sync.kinds import WRITTEN_TOGETHER
+from commonplace.services.sync.kinds import WITH_TOMBSTONES, WRITTEN_TOGETHER
 from commonplace.services.sync.pending_writes import PendingWrite, pending_write
 from commonplace.services.sync.replica import Replica
 from commonplace.services.sync.state import SyncState
@@ -70,6 +70,7 @@ class MemoryWriter:
 
         Adds those that must wait to ``left``, and returns the number of those that changed here.
         """
+        await self._begin(page)
         with self._acting_for(page[0].by):
             results = await self._replica.write([each.write for each in page])
         states: dict[Key, SeenMemory] = {}
@@ -81,6 +82,13 @@ class MemoryWriter:
         await asyncio.to_thread(self._state.written, states)
         before = {each.write.key: each.write.seen for each in page}
         return sum(state.fields != before[key] for key, state in states.items())
+
+    async def _begin(self, page: Sequence[PendingWrite]) -> None:
+        """Note the memories of which nothing is here yet: if a kill hits, what is forgotten then was written."""
+        new = [each.write.key for each in page if each.is_new and each.write.key[0] in WITH_TOMBSTONES]
+        if new:
+            forgotten = set(await self._replica.forgotten(new))
+            self._state.begin_page([key for key in new if key not in forgotten])
 
     def _pending(self, key: Key) -> PendingWrite:
         return pending_write(key, self._state.heads(key), self._state.seen(key))

@@ -288,9 +288,29 @@ async def test_what_is_forgotten_after_a_kill_stays_forgotten(
         assert await device.active() == ["Port 0", "Port 2"]
 
 
-def killed(self: SyncState, seen: object) -> None:
-    """Die before something is noted."""
-    del self, seen
+async def test_what_was_forgotten_before_a_kill_comes_back_from_the_others(
+    devices: list[Device], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An old copy of a home may join, in which a fact is still forgotten that a person has brought back since."""
+    laptop, server = devices
+    key = await laptop.fact("Port 1")
+    ((kind, name),) = rows = await laptop.memory.exchange.read()
+    await server.memory.exchange.write([RowWrite(kind=kind, name=name, fields=rows[kind, name], seen=None)])
+    await server.memory.forget("fact", key)
+    await laptop.sync()
+    with monkeypatch.context() as patch:
+        patch.setattr(KnowledgeReplica, "write", killed)
+        with pytest.raises(KeyboardInterrupt):
+            await server.sync()
+    await server.fact("Port 2", subject="Plex")
+    assert await sync_all(server, laptop) == []
+    for device in devices:
+        assert await device.active() == ["Port 1", "Port 2"]
+
+
+def killed(self: object, memories: object) -> None:
+    """Die before something is written or noted."""
+    del self, memories
     raise KeyboardInterrupt
 
 

@@ -1,5 +1,14 @@
 -- Rows that travel between databases of one owner, each with the same id everywhere. Lock order as for stores.
 
+-- name: some_exchanged_names(ids)
+-- columns: kind str, id UUID
+-- The kind and the id of those of facts and rules that are here, whatever their state.
+SELECT 'fact' AS kind, id FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+UNION ALL
+SELECT 'rule', id FROM rules
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));
+
 -- name: exchanged_names()
 -- columns: kind str, id UUID
 -- The kind and the id of every row that travels or did, whatever its state.

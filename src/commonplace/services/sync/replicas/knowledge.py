@@ -47,8 +47,8 @@ class KnowledgeReplica:
 
     async def forgotten(self, keys: Collection[Key]) -> Collection[Key]:
         """Return those of facts and rules that were forgotten."""
-        names = await self._memory.exchange.names() if keys else set[tuple[ExchangeKind, str]]()
-        return [(kind, name) for kind, name in keys if (ExchangeKind(kind), name) in names]
+        present = await self._memory.exchange.present([(ExchangeKind(kind), name) for kind, name in keys])
+        return [(SyncKind(kind), name) for kind, name in present]
 
     async def vectors(self, keys: Collection[Key]) -> Mapping[Key, Fields]:
         """Return the vectors of the texts of memories."""
