@@ -195,7 +195,7 @@ class _Body:
         Rules, and facts on which somebody's safety may depend, keep their beginning, which says whether the rest is
         wanted or forbidden.
         """
-        text = without_occasions(memory.content) if isinstance(memory, Rule) else memory.content
+        text = _text_of(memory)
         if part is BlockPart.PINNED:
             length = len(text) - excess
             return trim_to(text, length) if excess > 0 and length >= LEAST_SHORTENED else text
@@ -377,7 +377,7 @@ def render_line(
     The line of a fact that begins in the future always says when, and which fact holds until then. ``others`` are
     other values of the same key, and ``opposed`` is a memory that it may contradict; the line names them.
     """
-    content = data_line(without_occasions(memory.content) if isinstance(memory, Rule) else memory.content)
+    content = data_line(_text_of(memory))
     flag = f", source: {memory.trust}" if with_source else ""
     flag += ", its source has changed" if is_stale else ""
     flag += "".join(f", other value: {_beside(each)}" for each in others)
@@ -396,6 +396,11 @@ def render_line(
     return (
         f"- {subject} {predicate}: {content} (confidence: {memory.effective_confidence:.2f}{heard}{flag})\n"
     )
+
+
+def _text_of(memory: Fact | Rule) -> str:
+    """Return what a reader needs of a memory: a rule without its occasions."""
+    return without_occasions(memory.content) if isinstance(memory, Rule) else memory.content
 
 
 def _beside(memory: Memory) -> str:
